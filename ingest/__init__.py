@@ -1,0 +1,1 @@
+"""The ingestion line: from a publisher's pages to a published index."""

@@ -1,0 +1,319 @@
+"""The nouns of the answering line: what a source says, what a patient asks, and what may be shown.
+
+Everything here is frozen. A `Draft` is untrusted and no renderer takes it; only `SupportedSentence` reaches a patient.
+"""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+
+from locales.language import Language
+
+
+class Authority(StrEnum):
+    """How far a source may be trusted; a demonstration text has not been reviewed by a clinician."""
+
+    DEMONSTRATION = "demonstration"
+    PUBLISHER = "publisher"
+
+
+class Population(StrEnum):
+    """Whom a question or a sentence is about."""
+
+    ADULT = "adult"
+    CHILD = "child"
+    INFANT = "infant"
+    PREGNANCY = "pregnancy"
+    ELDERLY = "elderly"
+
+
+class Intent(StrEnum):
+    """What a patient wants with a message."""
+
+    GREETING = "greeting"
+    THANKS = "thanks"
+    ABOUT = "about"
+    SYMPTOM = "symptom"
+    QUESTION = "question"
+    OWN_DOSE = "own_dose"
+    READING = "reading"  # a prescription or a lab result of one's own
+    OFF_TOPIC = "off_topic"
+
+
+class Mode(StrEnum):
+    """Fast answers without summaries; precise is reserved for the full cascade."""
+
+    FAST = "fast"
+    PRECISE = "precise"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A page that a patient may open."""
+
+    title: str
+    publisher: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One page of a source, as extracted text.
+
+    `text` is Markdown of the plainest kind: `## ` headings, `- ` items, blank lines between paragraphs. `url` is None when the
+    page has no public address of its own; it is then served at `/sources/{document_id}`.
+    """
+
+    document_id: str
+    source_id: str
+    url: str | None
+    title: str
+    publisher: str
+    authority: Authority
+    language: Language
+    text: str
+    reviewed_on: date | None
+    fetched_at: datetime
+    content_hash: str
+    topic: str | None = None
+    synonyms: tuple[str, ...] = ()
+    further_reading: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """One sentence of a chunk as it may be quoted, a list item together with its lead-in.
+
+    `start` and `end` are offsets into `Chunk.text` of the sentence itself, without the lead-in.
+    """
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A passage that can be cited alone: it knows the page it came from."""
+
+    chunk_id: str
+    document_id: str
+    source_id: str
+    url: str | None
+    title: str
+    publisher: str
+    authority: Authority
+    language: Language
+    heading_path: tuple[str, ...]
+    text: str
+    sentences: tuple[Sentence, ...]
+    position: int
+    reviewed_on: date | None = None
+    topic: str | None = None
+    synonyms: tuple[str, ...] = ()
+    further_reading: tuple[Link, ...] = ()
+
+
+class SurfaceKind(StrEnum):
+    """What a surface is: the passage itself, a question it answers, or a pseudo medical history."""
+
+    PASSAGE = "passage"
+    QUESTION = "question"
+    PSEUDO_HISTORY = "pseudo_history"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surface:
+    """A text that is embedded so that its chunk can be found; it is never shown."""
+
+    kind: SurfaceKind
+    text: str
+    chunk_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a patient asks, with the earlier words of the same patient that may complete it.
+
+    `earlier` holds the patient's own messages of this session, oldest first, never the bot's. `language` is set when the patient
+    chose one; `language_prior` is the language of the session so far.
+    """
+
+    text: str
+    earlier: tuple[str, ...] = ()
+    language: Language | None = None
+    language_prior: Language | None = None
+    population: Population | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interpretation:
+    """A question understood: language, intent, whom it concerns, and a form that stands without its history.
+
+    `other_language` is true when the message is in neither Italian nor Spanish; `language` is then the session's, or Italian.
+    `needs_context` is true when the message is a follow-up and there is nothing that it could follow.
+    """
+
+    language: Language
+    intent: Intent
+    self_contained: str
+    population: Population | None = None
+    is_follow_up: bool = False
+    needs_context: bool = False
+    other_language: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is searched: the patient's own words always, and each expansion as one more query."""
+
+    question: str
+    language: Language
+    intent: Intent = Intent.QUESTION
+    expansions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A chunk with its score in a ranking.
+
+    `score` orders the ranking it comes from; `dense` is the cosine of the best surface (−1 to 1, 0 when not found by the dense
+    side), `lexical` the BM25 score (0 when not found by the lexical side).
+    """
+
+    chunk: Chunk
+    score: float
+    dense: float = 0.0
+    lexical: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A sentence of a chunk judged fit to support an answer, with its strength from 0 to 1."""
+
+    chunk: Chunk
+    sentence: Sentence
+    strength: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """One sentence from the generator. Untrusted: it cannot be rendered, only aligned."""
+
+    text: str
+
+
+class SentenceKind(StrEnum):
+    """Whether a shown sentence was written by the generator or stands in the source as it is."""
+
+    WRITTEN = "written"
+    QUOTED = "quoted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportedSentence:
+    """A sentence that evidence supports: the only kind that a patient sees. `alignment` is 0 to 1; a quote has 1."""
+
+    text: str
+    kind: SentenceKind
+    evidence: tuple[Evidence, ...]
+    alignment: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A page behind an answer; `similarity` is a calibrated figure from 0 to 1."""
+
+    document_id: str
+    title: str
+    publisher: str
+    url: str | None
+    similarity: float
+    authority: Authority
+    language: Language
+
+
+class Preface(StrEnum):
+    """What must be said before an answer."""
+
+    OWN_DOSE = "own_dose"
+    READING = "reading"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Sentences with their proof, the pages they come from, and where to read more."""
+
+    sentences: tuple[SupportedSentence, ...]
+    sources: tuple[Source, ...]
+    language: Language
+    mode: Mode
+    further_reading: tuple[Link, ...] = ()
+    preface: Preface | None = None
+    extractive: bool = False
+    dropped: int = 0  # drafted sentences that no evidence supported
+
+
+class AbstentionKind(StrEnum):
+    """Why the bot chooses not to answer."""
+
+    OFF_TOPIC = "off_topic"
+    NO_EVIDENCE = "no_evidence"
+    OWN_DOSE = "own_dose"
+    READING = "reading"
+    NO_CONTENT = "no_content"  # nothing has been published in this language
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abstention:
+    """A chosen refusal."""
+
+    kind: AbstentionKind
+    language: Language
+
+
+class ClarificationKind(StrEnum):
+    """What the bot must ask before it can answer."""
+
+    WHAT_IS_MEANT = "what_is_meant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clarification:
+    """A question back to the patient."""
+
+    kind: ClarificationKind
+    language: Language
+
+
+class NoticeKind(StrEnum):
+    """Sentences that need no evidence because they say nothing about health."""
+
+    GREETING = "greeting"
+    THANKS = "thanks"
+    ABOUT = "about"
+    OTHER_LANGUAGE = "other_language"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Courtesy:
+    """A reply to a greeting, thanks, a question about the bot, or a message in a third language."""
+
+    kind: NoticeKind
+    language: Language
+
+
+Reply = Answer | Abstention | Clarification | Courtesy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweringRun:
+    """What one run of the answering line gave, how the question was understood, and the seconds of each stage.
+
+    `timings_s` holds one entry a stage (interpret, expand, retrieve, rerank, evidence, write, align), and `first_sentence`,
+    `prefill`, `decode`, `total`.
+    """
+
+    reply: Reply
+    interpretation: Interpretation
+    timings_s: dict[str, float] = field(default_factory=dict)
