@@ -3,7 +3,8 @@
 ChannelError
 ├── DeliveryFailed      the messenger refused the message for good
 │   └── RecipientGone   the patient blocked the bot or opted out: the session can be dropped
-└── ChannelMisconfigured   a token, secret or address is missing or wrong
+├── ChannelMisconfigured   a token, secret or address is missing or wrong
+└── ChannelUnreachable     the messenger could not be reached at start
 """
 
 
@@ -21,3 +22,7 @@ class RecipientGone(DeliveryFailed):
 
 class ChannelMisconfigured(ChannelError):
     """A token, secret or address is missing or wrong."""
+
+
+class ChannelUnreachable(ChannelError):
+    """The messenger could not be reached at start; trying again later may help."""

@@ -40,7 +40,7 @@ class InboundMessage:
     ("it", "es-MX") and `country_hint` an ISO 3166 code derived from a phone prefix; both may be None.
     """
 
-    message_id: str
+    message_id: str = field(repr=False)  # holds the chat's number on Telegram
     sender: Patient
     chat: str = field(repr=False)
     text: str = field(repr=False)
@@ -71,7 +71,8 @@ class OutboundMessage:
     """A reply as plain text; each channel applies its own markup and escaping.
 
     Shown in this order: `paragraphs`, `links` under `links_heading`, `further_links` under `further_heading`, `closing`.
-    `emphasis` marks the first paragraph as the one that must be seen first (an emergency line).
+    `emphasis` marks the first paragraph as the one that must be seen first (an emergency line). `buttons_hint` says how to choose
+    where nothing can be tapped ("Risponda con il numero."); messengers with buttons do not show it.
     """
 
     paragraphs: tuple[str, ...] = field(repr=False)
@@ -82,3 +83,4 @@ class OutboundMessage:
     closing: tuple[str, ...] = ()
     buttons: tuple[Button, ...] = ()
     emphasis: bool = False
+    buttons_hint: str = ""

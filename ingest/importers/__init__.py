@@ -1,0 +1,1 @@
+"""Readers of the forms in which publishers hand over their pages."""

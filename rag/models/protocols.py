@@ -91,6 +91,12 @@ class LanguageModel(Protocol):
     def count_tokens(self, text: str) -> int:
         """Tokens of `text`, without a beginning-of-text token."""
 
+    def chat_prompt(self, system: str, examples: Sequence[tuple[str, str]], message: str) -> Prompt:
+        """Write a conversation in the model's own chat format, chat markers inside the texts made harmless.
+
+        Everything up to the patient's `message` is the prefix: it must not depend on the message.
+        """
+
     def warm(self, prefix: str) -> None:
         """Evaluate `prefix` once and keep its sequence state, so that later prompts with it start at once."""
 

@@ -1,0 +1,134 @@
+"""One question without a messenger: gate, answering line and renderer in a row, for the command line and for evaluation."""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from bot.outcomes import Escalation, Outcome, from_reply, kind_of
+from bot.renderer import Reader, Renderer
+from bot.safety import SafetyGate
+from channels.messages import OutboundMessage, Platform
+from locales.language import Language
+from rag.languages import identify
+from rag.types import Answer, AnsweringRun, Mode, Question, SupportedSentence
+
+
+class AnswersInMode(Protocol):
+    """What an asker needs of the answering line."""
+
+    def answer(
+        self, question: Question, *, mode: Mode, deadline: float, on_sentence: Callable[[SupportedSentence], None]
+    ) -> AnsweringRun:
+        """Answer a question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a question ended in, the message that a patient would see, and the seconds of each stage."""
+
+    outcome: Outcome
+    message: OutboundMessage
+    mode: Mode
+    timings_s: Mapping[str, float]
+
+
+class Asker:
+    """Asks one question at a time.
+
+    Args:
+        gate: Reads each question first.
+        renderer: Words the reply.
+        open_answerer: Gives the answering line; not called in an emergency, which needs no model.
+        country: ISO 3166 code whose numbers are shown.
+    """
+
+    def __init__(
+        self, gate: SafetyGate, renderer: Renderer, open_answerer: Callable[[], AnswersInMode], *, country: str | None = None
+    ) -> None:
+        self._gate = gate
+        self._renderer = renderer
+        self._open_answerer = open_answerer
+        self._country = country
+
+    def ask(
+        self,
+        text: str,
+        *,
+        language: Language | None = None,
+        mode: Mode = Mode.FAST,
+        deadline_s: float = math.inf,
+        on_sentence: Callable[[SupportedSentence], None] = lambda _: None,
+    ) -> Asked:
+        """Ask one question.
+
+        Raises:
+            RagError: If models or index fail.
+        """
+        begun = time.monotonic()
+        reading = self._gate.read(text)
+        timings_s = {"gate": time.monotonic() - begun}
+        if reading.red_flag is not None:
+            spoken = language or identify(text).language
+            outcome: Outcome = Escalation(red_flag=reading.red_flag, language=spoken)
+            timings_s["total"] = timings_s["gate"]
+        else:
+            answerer = self._open_answerer()
+            question = Question(text=text, language=language)
+            run = answerer.answer(question, mode=mode, deadline=time.monotonic() + deadline_s, on_sentence=on_sentence)
+            outcome = from_reply(run.reply)
+            timings_s |= run.timings_s
+        reader = Reader(platform=Platform.CONSOLE, country=self._country)
+        message = self._renderer.render(outcome, reader, about_emergency=reading.about is not None)
+        return Asked(outcome=outcome, message=message, mode=mode, timings_s=timings_s)
+
+    def record(self, asked: Asked) -> dict[str, Any]:
+        """The reply as `salus ask --json` prints it."""
+        timings_s = {stage: round(seconds, 4) for stage, seconds in asked.timings_s.items()}
+        return {
+            "language": asked.outcome.language.value,
+            "mode": asked.mode.value,
+            "outcome": kind_of(asked.outcome),
+            "text": "\n\n".join(asked.message.paragraphs),
+            "sentences": self._sentences(asked.outcome),
+            "sources": self._sources(asked.outcome),
+            "disclaimer": " ".join(asked.message.closing),
+            "timings_s": {"first_sentence": None, **timings_s},
+        }
+
+    def _sentences(self, outcome: Outcome) -> list[dict[str, Any]]:
+        if not isinstance(outcome, Answer):
+            return []
+        return [
+            {
+                "text": self._fill(sentence.text, outcome.language),
+                "kind": sentence.kind.value,
+                "evidence": [
+                    {
+                        "chunk_id": item.chunk.chunk_id,
+                        "url": self._renderer.addresses.url(item.chunk),
+                        "quote": self._fill(item.sentence.text, outcome.language),
+                        "alignment": round(sentence.alignment, 4),
+                    }
+                    for item in sentence.evidence
+                ],
+            }
+            for sentence in outcome.sentences
+        ]
+
+    def _sources(self, outcome: Outcome) -> list[dict[str, Any]]:
+        if not isinstance(outcome, Answer):
+            return []
+        return [
+            {
+                "title": source.title,
+                "publisher": source.publisher,
+                "url": self._renderer.addresses.url(source),
+                "similarity": round(source.similarity, 4),
+            }
+            for source in outcome.sources
+        ]
+
+    def _fill(self, text: str, language: Language) -> str:
+        return self._renderer.with_number(text, language, self._country)

@@ -1,0 +1,319 @@
+"""The command line. Each command imports what it needs, so that `salus --help` is there at once."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bot.errors import BotError
+from channels.errors import ChannelError
+from ingest.errors import IngestError
+from locales.language import Language
+from rag.errors import RagError
+from rag.types import Mode
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
+
+cli = typer.Typer(
+    name="salus",
+    help="Health information in Italian and Spanish, every sentence proven by a source.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+models = typer.Typer(help="The models: which there are, and fetching them.", no_args_is_help=True)
+evaluation = typer.Typer(help="Measure retrieval, the safety gate and answers.", no_args_is_help=True)
+cli.add_typer(models, name="models")
+cli.add_typer(evaluation, name="eval")
+
+_out = Console()
+_err = Console(stderr=True)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+InputFile = Annotated[Path, typer.Option(exists=True, dir_okay=False, readable=True)]
+
+
+def main() -> None:
+    """Run the command line: an error of ours is one sentence, and never a traceback, which could hold a patient's words."""
+    try:
+        cli()
+    except (BotError, RagError, IngestError, ChannelError) as error:
+        _err.print(f"salus: {error}", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(141)
+    except Exception as error:  # noqa: BLE001 - its text may hold anything
+        from bot.telemetry import error_name, place_of
+
+        place = place_of(error.__traceback__)
+        _err.print(f"salus: unexpected {error_name(error)} at {place}. Please report it.", markup=False, highlight=False)
+        sys.exit(1)
+
+
+@cli.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="What a patient would write.", show_default=False)],
+    lang: Annotated[Language | None, typer.Option(help="Answer in this language; recognised when left out.")] = None,
+    mode: Annotated[Mode, typer.Option(help="Fast, or precise.")] = Mode.FAST,
+    country: Annotated[str | None, typer.Option(help="ISO 3166 code: whose emergency numbers are shown.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask one question and print the answer with its sources."""
+    settings = _start(quiet=True)
+    from bot.asker import Asker
+    from bot.loading import load_gate, load_renderer
+
+    with _busy("Thinking…"):
+        asker = Asker(load_gate(), load_renderer(settings), lambda: _open_answerer(settings), country=country)
+        asked = asker.ask(question, language=lang, mode=mode, deadline_s=settings.answer_deadline_s)
+    if as_json:
+        print(json.dumps(asker.record(asked), ensure_ascii=False, indent=2))  # noqa: T201
+        return
+    from dataclasses import replace
+
+    from channels.console_channel import ConsoleChannel
+    from channels.messages import Patient, Platform
+
+    reader = Patient(platform=Platform.CONSOLE, identity="", address="")
+    asyncio.run(ConsoleChannel(_out).send(reader, replace(asked.message, buttons=())))
+
+
+@cli.command()
+def chat() -> None:
+    """Talk to the bot in this terminal; Ctrl-D ends it and nothing is kept."""
+    settings = _start(quiet=True)
+    from bot.app import build
+    from channels.console_channel import ConsoleChannel
+
+    console = ConsoleChannel(_out, when_idle=lambda: app.conversation.idle())
+    with _busy("Loading the models…"):
+        app = build(settings, channels=[console])
+    if app.is_extractive:
+        _err.print("No generator is used: answers are quotes of the sources.", style="yellow")
+
+    async def converse() -> None:
+        with _busy("Warming up…"):
+            await app.start(with_web=False)
+        try:
+            await console.wait_closed()
+        finally:
+            await app.stop()
+
+    asyncio.run(converse())
+
+
+@cli.command()
+def serve() -> None:
+    """Run the bot: messengers, webhooks and source pages, until SIGTERM or Ctrl-C."""
+    settings = _start()
+    from bot.app import build
+
+    with _busy("Loading the models…"):
+        app = build(settings)
+    if app.is_extractive:
+        _err.print("No generator is used: answers are quotes of the sources.", style="yellow")
+    asyncio.run(app.serve())
+
+
+@cli.command()
+def ingest(
+    source: Annotated[str | None, typer.Option(help="Read this source only.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Embed and publish every page again.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read the sources and publish what changed."""
+    settings = _start(quiet=True)
+    from bot.progress import ingest_progress
+    from ingest.report import RunReport
+    from ingest.run import run_ingest
+    from rag.models.load import load_embedder
+
+    with _busy("Loading the embedder…"):
+        embedder = load_embedder(settings.embedder, settings.home, settings.threads)
+    with ingest_progress(_err) as on_progress:
+        report: RunReport = asyncio.run(
+            run_ingest(
+                settings.home, embedder, source_id=source, own_sources=settings.sources, full=full, on_progress=on_progress
+            )
+        )
+    if as_json:
+        print(json.dumps(report.as_dict(), ensure_ascii=False, indent=2, default=str))  # noqa: T201
+    else:
+        _print_report(report)
+    if report.problems:
+        sys.exit(1)
+
+
+@models.command("list")
+def list_models() -> None:
+    """Show the models that Salus knows by name and whether they are here."""
+    settings = _start(quiet=True)
+    from rag.models.load import is_local
+    from rag.models.registry import rows
+
+    table = Table("name", "role", "size", "licence", "here", "in use")
+    for name, row in rows().items():
+        size = f"{row.size / 1e6:,.0f} MB" if row.size else "in its package" if row.package else "—"
+        used = name in {settings.generator, settings.embedder}
+        table.add_row(name, row.role.value, size, row.licence, _mark(is_local(name, settings.home)), "✓" if used else "")
+    _out.print(table)
+
+
+@models.command("pull")
+def pull_models(
+    names: Annotated[list[str] | None, typer.Argument(help="Registry or hub names; the configured models when left out.")] = None,
+) -> None:
+    """Fetch models that are not on this machine yet."""
+    settings = _start(quiet=True)
+    from rag.models.download import pull
+    from rag.models.load import NO_MODEL, is_local
+    from rag.models.progress import shown
+
+    wanted = names or [name for name in (settings.embedder, settings.generator) if name.lower() != NO_MODEL]
+    for name in wanted:
+        if not names and is_local(name, settings.home):
+            _out.print(f"{name}: already here", highlight=False, markup=False)
+            continue
+        with shown(_err) as report:
+            path = pull(name, settings.home, progress=report)
+        _out.print(f"{name}: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+@cli.command()
+def doctor() -> None:
+    """Check that everything the bot needs is in order."""
+    settings = _start(quiet=True)
+    from bot.doctor import examine
+
+    healthy = True
+    for finding in examine(settings):
+        healthy &= finding.is_ok or finding.is_advice
+        style = "green" if finding.is_ok else "yellow" if finding.is_advice else "red"
+        mark = "✓" if finding.is_ok else "!" if finding.is_advice else "✗"
+        _out.print(f"[{style}]{mark}[/] ", end="")
+        _out.print(f"{finding.subject}: {finding.text}", highlight=False, markup=False, soft_wrap=True)
+    if not healthy:
+        sys.exit(1)
+
+
+@evaluation.command("retrieval")
+def evaluate_retrieval(docs: InputFile, queries: InputFile, as_json: AsJson = False) -> None:
+    """Measure how well questions find their pages."""
+    settings = _start(quiet=True)
+    from bot.evaluation.retrieval import evaluate_retrieval as measure
+    from bot.progress import counted_progress
+    from rag.models.load import load_embedder
+
+    with _busy("Loading the embedder…"):
+        embedder = load_embedder(settings.embedder, settings.home, settings.threads)
+    with counted_progress(_err) as progress:
+        figures = measure(docs, queries, embedder, cache_dir=settings.home / "evaluation", progress=progress)
+    _print_figures(figures, as_json=as_json)
+
+
+@evaluation.command("safety")
+def evaluate_safety(phrases: InputFile, as_json: AsJson = False) -> None:
+    """Measure what the safety gate catches and what it takes for an emergency wrongly."""
+    _start(quiet=True)
+    from bot.evaluation.safety import evaluate_safety as measure
+
+    _print_figures(measure(phrases), as_json=as_json)
+
+
+@evaluation.command("answers")
+def evaluate_answers(questions: InputFile, as_json: AsJson = False) -> None:
+    """Answer a file of questions: one record a line, and a summary."""
+    settings = _start(quiet=True)
+    from bot.evaluation.answers import evaluate_answers as measure
+    from bot.progress import counted_progress
+
+    with counted_progress(_err) as progress:
+        measure(settings, questions, as_json=as_json, progress=progress)
+
+
+@evaluation.command("all")
+def evaluate_all(as_json: AsJson = False) -> None:
+    """Run every evaluation on the sets that ship with the project."""
+    settings = _start(quiet=True)
+    from bot.evaluation.everything import evaluate_all as measure
+    from bot.progress import counted_progress
+
+    with counted_progress(_err) as progress:
+        measure(settings, as_json=as_json, progress=progress)
+
+
+@cli.command()
+def bench(as_json: AsJson = False) -> None:
+    """Measure how long answers take on this machine."""
+    settings = _start(quiet=True)
+    from bot.evaluation.bench import bench as measure
+    from bot.progress import counted_progress
+
+    with counted_progress(_err) as progress:
+        measure(settings, as_json=as_json, progress=progress)
+
+
+def _start(*, quiet: bool = False) -> "Settings":
+    """Read the settings and set the log up; `quiet` keeps a terminal free of all but warnings."""
+    from bot.settings import load_settings
+    from bot.telemetry import configure
+
+    settings = load_settings()
+    configure("ERROR" if quiet and settings.log_level != "DEBUG" else settings.log_level)
+    return settings
+
+
+def _open_answerer(settings: "Settings") -> Any:  # noqa: ANN401 - importing its class takes seconds
+    from bot.loading import rag_settings
+    from rag.build import build_answerer
+
+    return build_answerer(rag_settings(settings))
+
+
+@contextmanager
+def _busy(text: str) -> Iterator[None]:
+    with _err.status(text):
+        yield
+
+
+def _print_report(report: Any) -> None:  # noqa: ANN401 - a RunReport, whose module takes long to import
+    table = Table("language", "new", "changed", "unchanged", "retired", "pages", "chunks")
+    for row in report.languages:
+        counts = (row.new, row.changed, row.unchanged, row.retired, row.pages, row.chunks)
+        table.add_row(row.language.value, *map(str, counts))
+    _out.print(table)
+    _out.print(f"{report.status.value} in {report.seconds:.1f} s", highlight=False)
+    for problem in report.problems:
+        _err.print(f"! {problem}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_figures(figures: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(figures, ensure_ascii=False, indent=2))  # noqa: T201
+        return
+    rows = figures.get("rows")
+    if not rows:
+        _out.print_json(data=figures)
+        return
+    table = Table(*rows[0])
+    for row in rows:
+        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row.values()))
+    _out.print(table)
+
+
+def _mark(is_true: bool) -> str:
+    return "✓" if is_true else "—"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,307 @@
+"""The message line: receive, acknowledge, safety gate, session, answer, render, send. Read `_turn` from top to bottom."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from bot import commands
+from bot.errors import Busy
+from bot.escalation import ANSWER_PAYLOAD
+from bot.inference_worker import InferenceWorker
+from bot.outcomes import Apology, Escalation, Notice, Outcome, Topic, from_reply, kind_of
+from bot.registry import ClaimRegistry
+from bot.renderer import Reader, Renderer
+from bot.safety import GateReading, RedFlag, SafetyGate
+from bot.sessions import MAX_TURN_CHARACTERS, Session, Sessions, key_of
+from bot.telemetry import Telemetry, TurnLog
+from channels.base import Channel
+from channels.errors import DeliveryFailed, RecipientGone
+from channels.messages import InboundMessage, MessageKind, Platform
+from locales.emergency import EmergencyDirectory
+from locales.language import Language
+from rag.languages import identify
+from rag.types import AnsweringRun, Question
+
+_MAX_TASKS = 1_000
+_MAX_WAITING = 5  # messages of one patient that may wait behind each other
+_NOTICE_FROM_POSITION = 2  # with one person ahead the answer itself arrives within seconds
+_TYPING_EVERY_S = 4.0  # a messenger shows the sign for about five seconds
+_SEND_LIMIT_S = 120.0
+
+
+class AnswersQuestions(Protocol):
+    """What the conversation needs of the answering line."""
+
+    def answer(self, question: Question, *, deadline: float, cancelled: Callable[[], bool]) -> AnsweringRun:
+        """Answer a question, in the inference thread."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a conversation is made of. `answerer` is None while models or index are out of order."""
+
+    channels: Mapping[Platform, Channel]
+    gate: SafetyGate
+    answerer: AnswersQuestions | None
+    worker: InferenceWorker
+    sessions: Sessions
+    registry: ClaimRegistry
+    renderer: Renderer
+    directory: EmergencyDirectory
+    telemetry: Telemetry
+    clock: Callable[[], float]
+
+
+class Conversation:
+    """Takes every arriving message and sees to it that the patient hears back."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def receive(self, message: InboundMessage) -> None:
+        """Take a message and return at once; the turn runs in the background."""
+        if len(self._tasks) >= _MAX_TASKS and self._parts.gate.read(message.text).red_flag is None:
+            self._parts.telemetry.warning("message_dropped", count=len(self._tasks))
+            return
+        self._spawn(self._turn(message))
+
+    async def finish(self, grace_s: float) -> None:
+        """Let running turns end; after `grace_s` seconds what still waits for an answer gets an apology."""
+        _, late = await asyncio.wait(self._tasks, timeout=grace_s) if self._tasks else ((), ())
+        if not late:
+            return
+        await self._parts.worker.stop()
+        _, lost = await asyncio.wait(late, timeout=_TYPING_EVERY_S)
+        for task in lost:
+            task.cancel()
+        await asyncio.gather(*lost, return_exceptions=True)
+
+    async def idle(self) -> None:
+        """Wait until no turn is running."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    @property
+    def running(self) -> int:
+        """Turns that have not ended."""
+        return len(self._tasks)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)  # the loop itself keeps only a weak reference
+        task.add_done_callback(self._tasks.discard)
+
+    async def _turn(self, message: InboundMessage) -> None:
+        log, patient = TurnLog(), self._parts.telemetry.patient(message)
+        try:
+            outcome = await self._respond(message, log)
+        except RecipientGone:
+            self._parts.sessions.drop(key_of(message))
+            self._parts.telemetry.event("recipient_gone", patient=patient, platform=message.sender.platform.value)
+        except Exception as error:  # noqa: BLE001 - whatever happens, the patient hears back
+            self._parts.telemetry.failure("turn_failed", error, stage=log.stage_name, patient=patient)
+            if not isinstance(error, DeliveryFailed):
+                await self._apologise(message)
+        else:
+            self._parts.telemetry.event(
+                "turn", outcome=outcome, patient=patient, platform=message.sender.platform.value,
+                duration_s=log.duration_s, stages_s=log.stages_s,
+            )  # fmt: skip
+
+    async def _respond(self, message: InboundMessage, log: TurnLog) -> str:
+        """One turn; returns the kind of its outcome."""
+        parts = self._parts
+        with log.stage("claim"):
+            if not await parts.registry.claim(message.sender.platform, message.message_id):
+                return "duplicate"
+        with log.stage("gate"):
+            session = parts.sessions.touch(key_of(message))
+            _take_hints(session, message)
+            now = parts.clock()
+            reading = _read(parts.gate, message, session, now)
+        earlier = session.earlier()
+        if message.kind is MessageKind.TEXT:
+            session.remember(message.text, now)
+        if reading.red_flag is not None:
+            with log.stage("escalate"):
+                return await self._escalate(reading.red_flag, message, session, now)
+        if session.waiting >= _MAX_WAITING:
+            return await self._slow_down(message, session)
+        with _counted(session):
+            async with session.lock:
+                return await self._reply(message, session, earlier, reading, log)
+
+    async def _reply(
+        self, message: InboundMessage, session: Session, earlier: tuple[str, ...], reading: GateReading, log: TurnLog
+    ) -> str:
+        was_new = not session.met
+        with log.stage("greet"):
+            await self._introduce(message, session)
+        with log.stage("answer"):
+            outcome = await self._outcome(message, session, earlier, was_new=was_new)
+        if outcome is None:
+            return "notice"
+        with log.stage("render"):
+            about_emergency = reading.about is not None
+            reader = Reader(platform=message.sender.platform, country=session.country, is_new=was_new)
+            rendered = self._parts.renderer.render(outcome, reader, about_emergency=about_emergency)
+        with log.stage("send"):
+            await self._deliver(self._channel(message).send(message.sender, rendered))
+        return kind_of(outcome)
+
+    async def _outcome(
+        self, message: InboundMessage, session: Session, earlier: tuple[str, ...], *, was_new: bool
+    ) -> Outcome | None:
+        """What the message calls for; None when the introduction has already said it."""
+        language = language_of(message, session)
+        match message.kind:
+            case MessageKind.UNREADABLE:
+                return Notice(topic=Topic.ONLY_TEXT, language=language)
+            case MessageKind.COMMAND:
+                notice = commands.respond(message.text, session, language, self._parts.directory)
+                return None if was_new and notice.topic is Topic.START else notice
+            case MessageKind.BUTTON:
+                return await self._choose(message, session, earlier, language)
+            case MessageKind.TEXT:
+                return await self._ask(message.text, message, session, earlier, language)
+
+    async def _choose(self, message: InboundMessage, session: Session, earlier: tuple[str, ...], language: Language) -> Outcome:
+        if message.text != ANSWER_PAYLOAD:
+            notice = commands.choose(message.text, session, language, self._parts.directory)
+            return notice or Notice(topic=Topic.START, language=language)
+        question = session.take_pending()
+        if question is None:
+            return Notice(topic=Topic.START, language=language)
+        # The put-off question is itself among the earlier turns; it must not be its own history.
+        before = earlier[: earlier.index(question)] if question in earlier else earlier
+        return await self._ask(question, message, session, before, language)
+
+    async def _ask(
+        self, text: str, message: InboundMessage, session: Session, earlier: tuple[str, ...], language: Language
+    ) -> Outcome:
+        if self._parts.answerer is None:
+            return Apology(language=language)
+        if len(text) > MAX_TURN_CHARACTERS:
+            return Notice(topic=Topic.TOO_LONG, language=language)
+        question = Question(
+            text=text, earlier=earlier, language=session.language, language_prior=session.language_prior or _hinted(message)
+        )
+        answerer = self._parts.answerer
+        async with self._typing(message):
+            try:
+                run = await self._parts.worker.run(
+                    key_of(message),
+                    lambda deadline, cancelled: answerer.answer(question, deadline=deadline, cancelled=cancelled),
+                    on_position=lambda position: self._tell_position(position, message, session, language),
+                )
+            except Busy:
+                return Notice(topic=Topic.BUSY, language=language)
+        if not run.interpretation.other_language:
+            session.language_prior = run.interpretation.language
+        return from_reply(run.reply)
+
+    async def _escalate(self, red_flag: RedFlag, message: InboundMessage, session: Session, now: float) -> str:
+        """Say whom to call: before any lock or queue, and without models or index."""
+        if message.kind is MessageKind.TEXT:
+            session.keep_pending(message.text, now)
+        repeated = session.note_escalation(red_flag, now)
+        outcome = Escalation(red_flag=red_flag, language=language_of(message, session), repeated=repeated)
+        await self._send(outcome, message, session)
+        return kind_of(outcome)
+
+    async def _introduce(self, message: InboundMessage, session: Session) -> None:
+        if session.met:
+            return
+        session.met = True
+        await self._send(Notice(topic=Topic.FIRST_CONTACT, language=language_of(message, session)), message, session)
+
+    async def _slow_down(self, message: InboundMessage, session: Session) -> str:
+        """Refuse a message of a patient who sends faster than can be answered; said once until the queue is empty."""
+        if not session.told_to_slow_down:
+            session.told_to_slow_down = True
+            await self._send(Notice(topic=Topic.SLOW_DOWN, language=language_of(message, session)), message, session)
+        return "refused"
+
+    def _tell_position(self, position: int, message: InboundMessage, session: Session, language: Language) -> None:
+        if position < _NOTICE_FROM_POSITION:
+            return
+        notice = Notice(topic=Topic.QUEUE_POSITION, language=language, values={"k": str(position)})
+        self._spawn(self._try_to_send(notice, message, session))
+
+    async def _apologise(self, message: InboundMessage) -> None:
+        session = self._parts.sessions.touch(key_of(message))
+        await self._try_to_send(Apology(language=language_of(message, session)), message, session)
+
+    async def _try_to_send(self, outcome: Outcome, message: InboundMessage, session: Session) -> None:
+        try:
+            await self._send(outcome, message, session)
+        except Exception as error:  # noqa: BLE001 - nothing more can be said to this patient
+            self._parts.telemetry.failure("send_failed", error, patient=self._parts.telemetry.patient(message))
+
+    async def _send(self, outcome: Outcome, message: InboundMessage, session: Session) -> None:
+        reader = Reader(platform=message.sender.platform, country=session.country)
+        await self._deliver(self._channel(message).send(message.sender, self._parts.renderer.render(outcome, reader)))
+
+    async def _deliver(self, sending: Awaitable[None]) -> None:
+        await asyncio.wait_for(sending, _SEND_LIMIT_S)
+
+    def _channel(self, message: InboundMessage) -> Channel:
+        return self._parts.channels[message.sender.platform]
+
+    @contextlib.asynccontextmanager
+    async def _typing(self, message: InboundMessage) -> Any:  # noqa: ANN401 - an asynchronous generator of nothing
+        """Show that an answer is being worked on, again and again until it is there."""
+
+        async def keep_showing() -> None:
+            while True:
+                with contextlib.suppress(Exception):
+                    await self._channel(message).show_typing(message.sender)
+                await asyncio.sleep(_TYPING_EVERY_S)
+
+        task = asyncio.create_task(keep_showing())
+        try:
+            yield
+        finally:
+            task.cancel()
+
+
+def language_of(message: InboundMessage, session: Session) -> Language:
+    """The language to speak before the answering line has read the message: chosen, else that of the words, else a hint."""
+    if session.language is not None:
+        return session.language
+    prior = session.language_prior or _hinted(message)
+    if message.kind is MessageKind.TEXT and message.text:
+        return identify(message.text, prior).language
+    return prior or Language.ITALIAN
+
+
+def _read(gate: SafetyGate, message: InboundMessage, session: Session, now: float) -> GateReading:
+    if message.kind is MessageKind.BUTTON and message.text == ANSWER_PAYLOAD:
+        return GateReading()  # the patient has just said that it is no emergency
+    return gate.read(message.text, session.burst(now))
+
+
+def _hinted(message: InboundMessage) -> Language | None:
+    locale = (message.locale_hint or "").lower().partition("-")[0]
+    return Language(locale) if locale in set(Language) else None
+
+
+def _take_hints(session: Session, message: InboundMessage) -> None:
+    """A phone prefix, or the region of the messenger's language, tells the country until the patient names one."""
+    if session.country is None:
+        region = (message.locale_hint or "").replace("_", "-").partition("-")[2].upper()
+        session.country = message.country_hint or (region if len(region) == 2 else None)
+
+
+@contextlib.contextmanager
+def _counted(session: Session) -> Iterator[None]:
+    session.waiting += 1
+    try:
+        yield
+    finally:
+        session.waiting -= 1
+        if session.waiting == 0:
+            session.told_to_slow_down = False

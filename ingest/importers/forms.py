@@ -1,0 +1,53 @@
+"""What an operator's file must hold, checked key by key."""
+
+from datetime import date
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, HttpUrl, StringConstraints, TypeAdapter
+
+from ingest.importers.plain import normal
+from locales.language import Language
+
+Text = Annotated[str, BeforeValidator(lambda v: normal(v).strip() if isinstance(v, str) else v), StringConstraints(min_length=1)]
+
+
+def _as_written(url: str) -> str:
+    """Check a web address and keep it letter for letter: pydantic's own form adds slashes and escapes."""
+    TypeAdapter(HttpUrl).validate_python(url)
+    return url
+
+
+WebAddress = Annotated[str, AfterValidator(_as_written)]
+Url = Annotated[WebAddress | None, BeforeValidator(lambda v: v or None)]
+
+
+class _FurtherReading(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    title: Text
+    publisher: Text
+    url: WebAddress
+
+
+class FrontMatter(BaseModel):
+    """What stands between the two lines of `---` of a Markdown page."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Text
+    language: Language
+    topic: Text | None = None
+    synonyms: list[Text] = Field(default_factory=list)
+    url: Url = None
+    reviewed_on: date | None = None
+    further_reading: list[_FurtherReading] = Field(default_factory=list)
+
+
+class Row(BaseModel):
+    """A line of a JSON Lines file; keys beyond these are the operator's own affair."""
+
+    id: Text
+    lang: Language
+    title: Text
+    text: str
+    url: Url = None

@@ -1,0 +1,215 @@
+"""The answering line: interpret, expand, retrieve, rerank, score evidence, write, align. Read it from top to bottom."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from locales.language import Language
+from rag.aligner import Aligner
+from rag.composer import Composer
+from rag.errors import Cancelled, IndexMissing, ModelError
+from rag.evidence import EvidenceSelector
+from rag.expander import Expander
+from rag.interpreter import Interpreter
+from rag.models.protocols import Budget, Embedder, Usage
+from rag.reranker import Reranker
+from rag.retriever import Retriever
+from rag.stopwatch import Stopwatch
+from rag.store import IndexReader
+from rag.types import (
+    Abstention,
+    AbstentionKind,
+    Answer,
+    AnsweringRun,
+    Clarification,
+    ClarificationKind,
+    Courtesy,
+    Evidence,
+    Hit,
+    Intent,
+    Interpretation,
+    Link,
+    Mode,
+    NoticeKind,
+    Preface,
+    Question,
+    Reply,
+    Source,
+    SupportedSentence,
+)
+from rag.writer import Writer
+
+OnSentence = Callable[[SupportedSentence], None]
+OpenReader = Callable[[Language], IndexReader]
+
+_COURTESIES = {Intent.GREETING: NoticeKind.GREETING, Intent.THANKS: NoticeKind.THANKS, Intent.ABOUT: NoticeKind.ABOUT}
+_PREFACES = {Intent.OWN_DOSE: Preface.OWN_DOSE, Intent.READING: Preface.READING}
+_REFUSALS = {Intent.OWN_DOSE: AbstentionKind.OWN_DOSE, Intent.READING: AbstentionKind.READING}
+_CANDIDATES = 15
+_PASSAGES = 5
+_MAX_FURTHER_READING = 2
+_MAX_TOKENS = 150
+
+
+class Answerer:
+    """Answers questions from the published index. One thread uses it: it owns the models."""
+
+    def __init__(
+        self,
+        *,
+        open_reader: OpenReader,
+        embedder: Embedder,
+        interpreter: Interpreter,
+        expander: Expander,
+        retriever: Retriever,
+        reranker: Reranker,
+        selectors: Mapping[Language, EvidenceSelector],
+        writer: Writer | None,
+    ) -> None:
+        self.reader = open_reader
+        self._embedder = embedder
+        self._interpreter = interpreter
+        self._expander = expander
+        self._retriever = retriever
+        self._reranker = reranker
+        self._selectors = selectors
+        self._writer = writer
+        self._aligners = {language: Aligner(language) for language in Language}
+
+    @property
+    def is_extractive(self) -> bool:
+        """True when there is no generator and answers consist of quotes."""
+        return self._writer is None
+
+    def warm(self) -> None:
+        """Do now what the first patient would otherwise wait for."""
+        for language in Language:
+            if self._writer is not None:
+                self._writer.warm(language)
+        self._embedder.embed_queries(["salute"])
+
+    def answer(
+        self,
+        question: Question,
+        *,
+        mode: Mode = Mode.FAST,
+        deadline: float = float("inf"),
+        cancelled: Callable[[], bool] = lambda: False,
+        on_sentence: OnSentence = lambda _: None,
+    ) -> AnsweringRun:
+        """Answer a question, or say why not.
+
+        Args:
+            question: The patient's words with their history.
+            mode: Fast; precise answers are written the same way so far.
+            deadline: In `time.monotonic()` seconds. Past it the answer is completed with quotes.
+            cancelled: Polled between and inside stages.
+            on_sentence: Receives each sentence the moment it is verified.
+
+        Raises:
+            Cancelled: If `cancelled` became true.
+            StoreError: If the index cannot be read.
+        """
+        watch = Stopwatch()
+        with watch.stage("interpret"):
+            interpretation = self._interpreter.interpret(question)
+        reply = _without_search(interpretation)
+        if reply is None:
+            budget = Budget(max_tokens=_MAX_TOKENS, deadline=deadline, cancelled=cancelled)
+            reply = self._search_and_write(interpretation, mode, budget, on_sentence, watch)
+        watch.mark("total")
+        return AnsweringRun(reply=reply, interpretation=interpretation, timings_s=watch.timings_s)
+
+    def _search_and_write(
+        self, interpretation: Interpretation, mode: Mode, budget: Budget, on_sentence: OnSentence, watch: Stopwatch
+    ) -> Reply:
+        language = interpretation.language
+        try:
+            reader = self.reader(language)
+        except IndexMissing:
+            return Abstention(kind=AbstentionKind.NO_CONTENT, language=language)
+        with watch.stage("expand"):
+            query = self._expander.expand(interpretation)
+        with watch.stage("retrieve"):
+            hits = self._retriever.retrieve(query, k=_CANDIDATES)
+        with watch.stage("rerank"):
+            best = self._reranker.rerank(query, hits, reader.statistics, k=_PASSAGES)
+        with watch.stage("evidence"):
+            evidence = self._selectors[language].select(interpretation, best, reader)
+        if not evidence:
+            return Abstention(kind=self._refusal(interpretation, reader), language=language)
+        composer = self._compose(interpretation, evidence, budget, on_sentence, watch)
+        return self._answer(interpretation, composer, best, mode)
+
+    def _compose(
+        self, interpretation: Interpretation, evidence: Sequence[Evidence], budget: Budget, on_sentence: OnSentence, watch: Stopwatch
+    ) -> Composer:
+        """Draft and align; whatever the generator does, the evidence is quoted where drafts are missing."""
+
+        def show(sentence: SupportedSentence) -> None:
+            watch.mark("first_sentence")
+            on_sentence(sentence)
+
+        composer = Composer(self._aligners[interpretation.language], evidence, show)
+        if self._writer is not None:
+            usage = Usage()
+            try:
+                with watch.stage("write"):
+                    composer.take(
+                        self._writer.drafts(
+                            interpretation.self_contained, evidence, interpretation.language, budget=budget, usage=usage
+                        )
+                    )
+            except Cancelled:
+                raise
+            except ModelError:
+                watch.mark("writing_failed")
+            watch.timings_s |= {"prefill": usage.prefill_s, "decode": usage.decode_s}
+        with watch.stage("quote"):
+            composer.fill()
+        return composer
+
+    def _answer(self, interpretation: Interpretation, composer: Composer, hits: Sequence[Hit], mode: Mode) -> Answer:
+        chunks = [item.chunk for sentence in composer.sentences for item in sentence.evidence]
+        selector = self._selectors[interpretation.language]
+        similarity = {hit.chunk.document_id: selector.similarity(hit) for hit in reversed(hits)}
+        sources = {
+            chunk.document_id: Source(
+                document_id=chunk.document_id,
+                title=chunk.title,
+                publisher=chunk.publisher,
+                url=chunk.url,
+                similarity=similarity.get(chunk.document_id, 0.0),
+                authority=chunk.authority,
+                language=chunk.language,
+            )
+            for chunk in chunks
+        }
+        further: dict[str, Link] = {link.url: link for chunk in chunks for link in chunk.further_reading}
+        return Answer(
+            sentences=tuple(composer.sentences),
+            sources=tuple(sources.values()),
+            language=interpretation.language,
+            mode=mode,
+            further_reading=tuple(further.values())[:_MAX_FURTHER_READING],
+            preface=_PREFACES.get(interpretation.intent),
+            extractive=self.is_extractive,
+            dropped=composer.dropped,
+        )
+
+    def _refusal(self, interpretation: Interpretation, reader: IndexReader) -> AbstentionKind:
+        if interpretation.intent in _REFUSALS:
+            return _REFUSALS[interpretation.intent]
+        return self._selectors[interpretation.language].abstention_kind(interpretation, reader)
+
+
+def _without_search(interpretation: Interpretation) -> Reply | None:
+    """The reply to a message that asks nothing of the sources; None when they must be searched."""
+    language = interpretation.language
+    if interpretation.other_language:
+        return Courtesy(kind=NoticeKind.OTHER_LANGUAGE, language=language)
+    if interpretation.intent in _COURTESIES:
+        return Courtesy(kind=_COURTESIES[interpretation.intent], language=language)
+    if interpretation.needs_context:
+        return Clarification(kind=ClarificationKind.WHAT_IS_MEANT, language=language)
+    if interpretation.intent is Intent.OFF_TOPIC:
+        return Abstention(kind=AbstentionKind.OFF_TOPIC, language=language)
+    return None

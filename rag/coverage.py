@@ -1,0 +1,140 @@
+"""Whether the index covers a question at all: several weak signs, weighed together by a logistic regression.
+
+No single sign decides. "La pressione delle gomme" shares its words with a page on hypertension, a question in everyday words shares
+none with the page that answers it, and E5 gives unrelated texts a cosine of 0.8.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, fields
+
+from locales.language import Language
+from rag.corpus import CorpusStatistics, lexical_column
+from rag.intents import IntentWords, folded
+from rag.text import content_tokens, lexical_tokens, stem, stop_words
+from rag.types import Hit
+
+_BEST = 3  # passages among which a question's words are looked for
+_MARGIN_RANK = 10
+_STEM_LETTERS = 5  # "diabetica" and "diabete" have different stems; from five letters on a shared beginning counts too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageSigns:
+    """What speaks for and against; each lies about between 0 and 1, so that the weights can be compared."""
+
+    nearness: float  # cosine of the best passage, in deviations of the background, divided by five
+    margin: float  # lead of the best passage over the tenth, likewise
+    words_found: float  # share of the question's words, weighed by rarity, that the best passages hold
+    words_known: float  # share that the corpus holds anywhere
+    page_named: float  # share that titles, headings and synonyms of the best pages hold
+    topic_named: float  # whether a health word of the question stands in the title or synonyms of a best page
+    topic_missed: float  # share of the question's health words that no best passage holds, unless translated
+    other_words: float  # words neither about health nor common in questions nor in the best passages, per word
+    translated: float  # whether the lexicon's other words for the question stand in the title or synonyms of a best page
+    is_about_health: float  # whether it has a health word at all
+    elsewhere: float  # whether it has a word of another field: cars, computers, money
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageWeights:
+    """Coefficients by sign, in the order of `CoverageSigns`, and the constant."""
+
+    weights: tuple[float, ...]
+    constant: float
+
+    def probability(self, signs: CoverageSigns) -> float:
+        """How sure it is that the index covers the question, 0 to 1."""
+        total = self.constant + sum(weight * sign for weight, sign in zip(self.weights, astuple(signs), strict=True))
+        return 1.0 / (1.0 + math.exp(-total))
+
+
+SIGN_NAMES = tuple(sign.name for sign in fields(CoverageSigns))
+
+# Fitted by rag/evaluation/calibration.py on the starter corpus with its default embedder.
+WEIGHTS = CoverageWeights(weights=(0.0,) * len(SIGN_NAMES), constant=0.0)
+
+
+def coverage_signs(
+    question: str,
+    language: Language,
+    *,
+    hits: Sequence[Hit],
+    nearest: Sequence[Hit],
+    statistics: CorpusStatistics,
+    expansions: Sequence[str] = (),
+) -> CoverageSigns:
+    """Measure how far an index covers a question.
+
+    Args:
+        question: The question, standing by itself.
+        language: Its language.
+        hits: The best passages, reranked.
+        nearest: At least ten passages by cosine, best first, fewer only if the index has no more.
+        statistics: Figures of the corpus.
+        expansions: Other words for what the question says.
+    """
+    words = IntentWords.load(language)
+    lower = folded(question)
+    best = hits[:_BEST]
+    passages = _Tokens.of(token for hit in best for token in lexical_column(hit.chunk).split())
+    pages = _Tokens.of(token for hit in best for token in _page_tokens(hit, language))
+    names = _Tokens.of(token for hit in best for token in _name_tokens(hit, language))
+    tokens = list(dict.fromkeys(content_tokens(question, language)))
+    topics = _topics(lower, language)
+    strange = [stem(word, language) for word in words.unknown_words(lower, stop_words(language))]
+    is_translated = any(token in names for text in expansions for token in _topics(folded(text), language))
+    weight = {token: statistics.idf(token) for token in tokens}
+    total = sum(weight.values()) or 1.0
+    return CoverageSigns(
+        nearness=_deviations(nearest[0].dense, statistics) / 5 if nearest else 0.0,
+        margin=(nearest[0].dense - nearest[:_MARGIN_RANK][-1].dense) / statistics.background_std / 5 if nearest else 0.0,
+        words_found=sum(weight[token] for token in tokens if token in passages) / total,
+        words_known=sum(weight[token] for token in tokens if token in statistics.document_frequency) / total,
+        page_named=sum(weight[token] for token in tokens if token in pages) / total,
+        topic_named=float(any(token in names for token in topics)),
+        topic_missed=sum(token not in passages for token in topics) / len(topics) if topics and not is_translated else 0.0,
+        other_words=sum(token not in passages for token in strange) / max(len(tokens), 1),
+        translated=float(is_translated),
+        is_about_health=float(bool(words.health_spans(lower))),
+        elsewhere=float(words.elsewhere.pattern.search(lower) is not None),
+    )
+
+
+def nearness(cosine: float, statistics: CorpusStatistics) -> float:
+    """A cosine as a figure from 0 to 1 that means the same with any embedder: 0.5 at four deviations over the background."""
+    return 1.0 / (1.0 + math.exp(-(_deviations(cosine, statistics) - 4.0) / 1.2))
+
+
+def _deviations(cosine: float, statistics: CorpusStatistics) -> float:
+    return (cosine - statistics.background_mean) / max(statistics.background_std, 1e-6)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """Stems, found also by their beginning."""
+
+    whole: frozenset[str]
+    beginnings: frozenset[str]
+
+    @classmethod
+    def of(cls, tokens: Iterable[str]) -> "_Tokens":
+        whole = frozenset(tokens)
+        return cls(whole, frozenset(token[:_STEM_LETTERS] for token in whole if len(token) >= _STEM_LETTERS))
+
+    def __contains__(self, token: str) -> bool:
+        return token in self.whole or (len(token) >= _STEM_LETTERS and token[:_STEM_LETTERS] in self.beginnings)
+
+
+def _topics(lower: str, language: Language) -> list[str]:
+    """Stems of the health words of folded text."""
+    spans = IntentWords.load(language).health_spans(lower)
+    return [stem(lower[start:end], language) for start, end in spans if " " not in lower[start:end]]
+
+
+def _page_tokens(hit: Hit, language: Language) -> list[str]:
+    return [*_name_tokens(hit, language), *(token for heading in hit.chunk.heading_path for token in lexical_tokens(heading, language))]
+
+
+def _name_tokens(hit: Hit, language: Language) -> list[str]:
+    return [token for name in (hit.chunk.title, *hit.chunk.synonyms) for token in content_tokens(name, language)]

@@ -1,0 +1,217 @@
+"""Understands a message before anything is searched: its language, what it wants, whom it is about, and what it follows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import regex
+
+from locales.language import Language
+from rag.intents import IntentWords, folded, stripped
+from rag.languages import identify
+from rag.text import normalise, stop_words
+from rag.types import Intent, Interpretation, Population, Question
+
+_WORD = regex.compile(r"[\p{L}\p{N}]+")
+_NEXT_WORD = regex.compile(r" \p{L}{3,}")
+
+_EARLIER: Final = 6  # messages looked back at; a topic older than this is no longer what "e per i bambini?" means
+_FOLLOW_UP_WORDS = 12  # a longer message names what it is about
+_BARE_WORDS = 4  # "che devo fare?": nothing in so few common words can be searched
+_UNKNOWN_WORDS = 2
+_WHOLE_BASE_WORDS = 15  # an earlier message up to this long is kept whole before "e per i bambini?"
+_SPAN_WORDS = 6
+
+# Populations that change what should be found, so that their word stays in the search.
+_STEERING = (Population.PREGNANCY, Population.INFANT, Population.CHILD)
+# First-person wording ("mi fa male …") ends these: the patient now speaks of themselves. A pregnancy is the patient's own.
+_OTHERS = (Population.CHILD, Population.INFANT, Population.ELDERLY, Population.ADULT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A message without its greetings, as written and folded letter by letter."""
+
+    text: str
+    folded: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How far a message stands without its history: `leans` when it continues something, `is_bare` when it says nothing alone."""
+
+    leans: bool
+    is_elliptic: bool
+    is_bare: bool
+
+
+class Interpreter:
+    """Reads questions by rules and word lists alone: the same message is always understood in the same way, in milliseconds."""
+
+    def __init__(self) -> None:
+        self._words = {language: IntentWords.load(language) for language in Language}
+
+    def interpret(self, question: Question) -> Interpretation:
+        """Understand a question; a follow-up is completed from the patient's own earlier words, never from answers."""
+        reading = identify(question.text, question.language or question.language_prior)
+        language = question.language or reading.language
+        text = normalise(question.text)
+        plain = Interpretation(language=language, intent=Intent.QUESTION, self_contained=text, population=question.population)
+        if any(words.injection.search(folded(text)) for words in self._words.values()):
+            return _with(plain, intent=Intent.OFF_TOPIC)
+        if reading.is_other:
+            return _with(plain, other_language=True)
+        words = self._words[language]
+        courtesy = _courtesy(folded(text), words)
+        if courtesy is not None:
+            return _with(plain, intent=courtesy)
+        return _Reader(words, language).read(plain, _bare(text, words), question)
+
+
+def _with(
+    plain: Interpretation, *, intent: Intent = Intent.QUESTION, other_language: bool = False, needs_context: bool = False
+) -> Interpretation:
+    return Interpretation(
+        language=plain.language,
+        intent=intent,
+        self_contained=plain.self_contained,
+        population=plain.population,
+        is_follow_up=needs_context,
+        needs_context=needs_context,
+        other_language=other_language,
+    )
+
+
+def _courtesy(text: str, words: IntentWords) -> Intent | None:
+    """Greeting or thanks when a message says nothing else."""
+    rest = words.courtesy.sub(" ", text)
+    if _WORD.search(rest):
+        return None
+    if words.thanks.search(text):
+        return Intent.THANKS
+    return Intent.GREETING if words.greeting.search(text) else None
+
+
+def _bare(text: str, words: IntentWords) -> _Message:
+    """Take greetings and thanks from both ends: a greeting followed by a question is a question."""
+    lower = folded(text)
+    if len(lower) != len(text):  # a few letters fold to two; then the folded text has to do
+        text = lower
+    opening = words.opening.match(lower)
+    start = opening.end() if opening else 0
+    closing = words.closing.search(lower, start)
+    end = closing.start() if closing else len(lower)
+    if not _WORD.search(lower, start, end):
+        start, end = 0, len(lower)
+    return _Message(text[start:end].strip(), lower[start:end].strip())
+
+
+class _Reader:
+    """Reads messages of one language."""
+
+    def __init__(self, words: IntentWords, language: Language) -> None:
+        self._words = words
+        self._ignored = stop_words(language)
+
+    def read(self, plain: Interpretation, message: _Message, question: Question) -> Interpretation:
+        """Read what is neither courtesy nor in another language."""
+        about_health = self._words.has_health_word(message.folded)
+        if not about_health and self._words.about.search(message.folded):
+            return _with(plain, intent=Intent.ABOUT)
+        if not about_health and self._words.off_topic.search(message.folded):
+            return _with(plain, intent=Intent.OFF_TOPIC)
+        earlier = [_bare(normalise(text), self._words) for text in question.earlier[-_EARLIER:]]
+        standing = self._standing(message, bool(earlier))
+        base = self._base(earlier) if standing.leans else None
+        if base is None and (standing.is_bare or not _WORD.search(message.folded)):
+            return _with(plain, needs_context=True)
+        complete = self._complete(message, standing, earlier, base)
+        return Interpretation(
+            language=plain.language,
+            intent=self._intent(message, complete),
+            self_contained=complete,
+            population=self._population(message, earlier, base, question.population),
+            is_follow_up=base is not None,
+        )
+
+    def _standing(self, message: _Message, has_earlier: bool) -> _Standing:
+        words, text = self._words, message.folded
+        start = stripped(text)
+        elliptic = words.elliptic.search(start) is not None
+        if words.new_topic.search(text):
+            return _Standing(leans=False, is_elliptic=False, is_bare=False)
+        if words.health_spans(text):
+            # "e la tosse?" and "e se ho anche la febbre?" continue; "e per l'ansia cosa si può fare?" asks anew.
+            opener = words.openers.match(start)
+            joins = elliptic and (opener is not None and not words.frames.search(start, opener.end()) or words.joins(start))
+            return _Standing(leans=joins, is_elliptic=joins, is_bare=False)
+        count = len(_WORD.findall(text))
+        unknown = words.unknown_words(text, self._ignored)
+        leads_on = elliptic or words.openers.match(start) is not None or words.anaphora.search(start) is not None
+        leans = count <= _FOLLOW_UP_WORDS and (leads_on and len(unknown) <= _UNKNOWN_WORDS or has_earlier and not unknown)
+        names_someone = words.population_of(text) is Population.PREGNANCY
+        bare = elliptic or not unknown and (leads_on or count <= _BARE_WORDS)
+        return _Standing(leans=leans, is_elliptic=elliptic, is_bare=bare and leans | (count <= _BARE_WORDS) and not names_someone)
+
+    def _base(self, earlier: Sequence[_Message]) -> int | None:
+        """Place of the latest earlier message that has a topic of its own."""
+        places = range(len(earlier) - 1, -1, -1)
+        return next((place for place in places if self._words.health_spans(earlier[place].folded)), None)
+
+    def _complete(self, message: _Message, standing: _Standing, earlier: Sequence[_Message], base: int | None) -> str:
+        """Put the topic of an earlier message before a follow-up: all of it when the follow-up has no question of its own."""
+        if base is None:
+            return message.text
+        topic = earlier[base]
+        before = self._standing(topic, base > 0)
+        if before.leans:  # that one was a follow-up too: "e la tosse?"
+            further = self._base(earlier[:base])
+            whole = self._complete(topic, before, earlier[:base], further)
+            topic = _Message(whole, folded(whole))
+        opener = self._words.openers.match(stripped(message.folded))
+        asks = self._words.frames.search(stripped(message.folded), opener.end() if opener else 0) is not None
+        if standing.is_elliptic and not asks and len(_WORD.findall(topic.text)) <= _WHOLE_BASE_WORDS:
+            return f"{topic.text} {message.text}"
+        between = earlier[base + 1 :]
+        return f"{self._topic_words(topic, between, message)}: {message.text}"
+
+    def _topic_words(self, topic: _Message, between: Sequence[_Message], message: _Message) -> str:
+        """The words of an earlier message that name its topic, and whom it was about unless the follow-up says otherwise."""
+        spans = self._words.health_spans(topic.folded)
+        first, last = spans[0][0], self._with_adjective(topic.folded, spans[-1][1])
+        span = topic.text[first:last]
+        if len(_WORD.findall(span)) > _SPAN_WORDS:
+            span = " ".join(dict.fromkeys(topic.text[start:end] for start, end in spans))
+        if self._words.population_of(message.folded) is not None:
+            return span
+        for other in (*reversed(between), topic):
+            found = self._words.population_words(other.folded, _STEERING)
+            if found:
+                return span if found in folded(span) else f"{span}, {found}"
+        return span
+
+    def _with_adjective(self, text: str, end: int) -> int:
+        """End of the word after a topic that belongs to it: "pressione alta"."""
+        following = _NEXT_WORD.match(text, end)
+        if following is None or not self._words.unknown_words(following.group(), self._ignored):
+            return end
+        return following.end()
+
+    def _intent(self, message: _Message, complete: str) -> Intent:
+        personal = self._words.personal_intent(folded(complete))
+        if personal is not None:
+            return personal
+        tells = self._words.symptom.search(message.folded) is not None and self._words.health_spans(message.folded)
+        return Intent.SYMPTOM if tells else Intent.QUESTION
+
+    def _population(
+        self, message: _Message, earlier: Sequence[_Message], base: int | None, kept: Population | None
+    ) -> Population | None:
+        named = self._words.population_of(message.folded)
+        if named is not None:
+            return named
+        if base is None:
+            of_oneself = kept in _OTHERS and self._words.first_person.search(message.folded) is not None
+            return None if of_oneself else kept
+        before = (self._words.population_of(other.folded) for other in reversed(earlier[base:]))
+        return kept or next((population for population in before if population is not None), None)

@@ -1,0 +1,49 @@
+"""The candidates for an answer: every phrasing of a question searched by meaning and by words, and fused."""
+
+from collections.abc import Callable
+
+from locales.language import Language
+from rag import text
+from rag.fusion import FusionWeights, add_expansions, fuse
+from rag.index_reader import IndexReader
+from rag.models.protocols import Embedder, Vectors
+from rag.types import Hit, Query
+
+_DEPTH = 50  # hits of each side that are fused
+
+
+class Retriever:
+    """Searches the live index of a query's language."""
+
+    def __init__(
+        self, open_reader: Callable[[Language], IndexReader], embedder: Embedder, weights: FusionWeights | None = None
+    ) -> None:
+        self._open_reader = open_reader
+        self._embedder = embedder
+        self._weights = weights or FusionWeights()
+
+    def retrieve(self, query: Query, k: int = 15, reader: IndexReader | None = None) -> list[Hit]:
+        """Find the `k` best chunks, each once, best first.
+
+        Args:
+            query: The patient's own words, always searched, and expansions, which weigh less.
+            k: Most hits.
+            reader: The reader of this question, if one is open already; else what is live now is opened.
+
+        Raises:
+            IndexMissing: If nothing has been published in the query's language.
+            IndexMismatch: If the index was built with another embedder.
+        """
+        reader = reader or self._open_reader(query.language)
+        phrasings = [query.question, *query.expansions]
+        vectors = self._embedder.embed_queries(phrasings)
+        own, *others = [
+            self._search(reader, phrasing, vector, query.language) for phrasing, vector in zip(phrasings, vectors, strict=True)
+        ]
+        return add_expansions(own, others, self._weights)[:k]
+
+    def _search(self, reader: IndexReader, phrasing: str, vector: Vectors, language: Language) -> list[Hit]:
+        tokens = text.query_tokens(phrasing, language)
+        dense = reader.dense(vector, _DEPTH)
+        lexical = reader.lexical(" ".join(tokens), _DEPTH, vector)
+        return fuse(dense, lexical, reader.statistics, self._weights)

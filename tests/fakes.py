@@ -1,0 +1,181 @@
+"""Stand-ins for the models and messengers, which record what they were asked."""
+
+import hashlib
+import math
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from starlette.routing import BaseRoute
+
+from bot.safety import GateReading, RedFlag
+from channels.base import Receive
+from channels.messages import OutboundMessage, Patient, Platform
+from rag.errors import Cancelled, DeadlineExceeded
+from rag.models.protocols import Budget, Prompt, Usage, Vectors
+from rag.types import AnsweringRun, Intent, Interpretation, Question, Reply
+
+
+class HashEmbedder:
+    """Embeds a text as the bag of its words' hashes: texts that share words are near, and the same text is always the same."""
+
+    def __init__(self, dimension: int = 64, fingerprint: str = "hash-1", max_tokens: int = 512) -> None:
+        self.dimension = dimension
+        self.fingerprint = fingerprint
+        self.max_tokens = max_tokens
+        self.queries: list[str] = []
+        self.passages: list[str] = []
+
+    def count_tokens(self, text: str) -> int:
+        return int(len(text.split()) * 1.5)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        self.queries.extend(texts)
+        return self._embed(texts)
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        self.passages.extend(texts)
+        return self._embed(texts)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in re.findall(r"\w+", text.lower()) or [text]:
+                digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
+                vectors[row, int.from_bytes(digest[:4], "big") % self.dimension] += 1.0 if digest[4] % 2 else -1.0
+            if not vectors[row].any():
+                vectors[row, 0] = 1.0
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
+
+
+class ScriptedLanguageModel:
+    """Gives prepared completions one after the other, and the last one ever after; remembers its prompts.
+
+    With `delay_s` it takes that long before the first piece, and heeds deadline and cancel meanwhile.
+    """
+
+    name = "scripted"
+    context_tokens = 2048
+
+    def __init__(self, *completions: str, delay_s: float = 0.0) -> None:
+        self.completions = list(completions) or [""]
+        self.delay_s = delay_s
+        self.prompts: list[Prompt] = []
+        self.warmed: list[str] = []
+        self.most_at_once = 0
+        self.cancelled = 0
+        self._running = 0
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split()) * 2
+
+    def warm(self, prefix: str) -> None:
+        self.warmed.append(prefix)
+
+    def complete(
+        self, prompt: Prompt, *, budget: Budget, temperature: float, stop: Sequence[str] = (), usage: Usage | None = None
+    ) -> Iterator[str]:
+        self.prompts.append(prompt)
+        text = self.completions[min(len(self.prompts), len(self.completions)) - 1]
+        self._running += 1
+        self.most_at_once = max(self.most_at_once, self._running)
+        try:
+            self._wait(budget)
+            yield from re.findall(r"\S+\s*", text)
+        finally:
+            self._running -= 1
+
+    def _wait(self, budget: Budget) -> None:
+        until = time.monotonic() + self.delay_s
+        while time.monotonic() < until:
+            if budget.cancelled():
+                self.cancelled += 1
+                raise Cancelled("cancelled")
+            if budget.expired():
+                raise DeadlineExceeded("too late")
+            time.sleep(0.005)
+
+
+@dataclass
+class RecordingChannel:
+    """A messenger that keeps what it was told to send; `failure` is raised instead, if set."""
+
+    platform: Platform = Platform.TELEGRAM
+    failure: Exception | None = None
+    sent: list[tuple[Patient, OutboundMessage]] = field(default_factory=list)
+    typing: int = 0
+    receive: Receive | None = None
+    started: bool = False
+
+    def routes(self) -> list[BaseRoute]:
+        return []
+
+    async def start(self, receive: Receive) -> None:
+        self.receive, self.started = receive, True
+
+    async def stop(self) -> None:
+        self.started = False
+
+    async def send(self, to: Patient, message: OutboundMessage) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.sent.append((to, message))
+
+    async def show_typing(self, to: Patient) -> None:
+        self.typing += 1
+
+    def texts(self, identity: str | None = None) -> list[str]:
+        """What each message says, of one patient or of all."""
+        return ["\n".join(message.paragraphs) for to, message in self.sent if identity in (None, to.identity)]
+
+
+class ScriptedAnswerer:
+    """An answering line that gives prepared replies, or raises prepared errors, and remembers its questions."""
+
+    is_extractive = False
+
+    def __init__(self, *replies: Reply | Exception, delay_s: float = 0.0) -> None:
+        self.replies = list(replies)
+        self.delay_s = delay_s
+        self.questions: list[Question] = []
+        self.most_at_once = 0
+        self._running = 0
+
+    def answer(
+        self, question: Question, *, deadline: float = math.inf, cancelled: Callable[[], bool] = lambda: False, **_: object
+    ) -> AnsweringRun:
+        self.questions.append(question)
+        self._running += 1
+        self.most_at_once = max(self.most_at_once, self._running)
+        try:
+            until = time.monotonic() + self.delay_s
+            while time.monotonic() < until:
+                if cancelled():
+                    raise Cancelled("cancelled")
+                time.sleep(0.005)
+            reply = self.replies[min(len(self.questions), len(self.replies)) - 1]
+        finally:
+            self._running -= 1
+        if isinstance(reply, Exception):
+            raise reply
+        interpretation = Interpretation(language=reply.language, intent=Intent.QUESTION, self_contained=question.text)
+        return AnsweringRun(reply=reply, interpretation=interpretation, timings_s={"total": 0.1})
+
+
+class ScriptedGate:
+    """A safety gate that flags the messages holding one of its words; the real one has tests of its own."""
+
+    def __init__(self, flags: dict[str, RedFlag] | None = None, about: Sequence[str] = ()) -> None:
+        self.flags = flags or {}
+        self.about = about
+        self.read_texts: list[str] = []
+
+    def read(self, text: str, earlier: Sequence[str] = ()) -> GateReading:
+        self.read_texts.append(text)
+        for word, red_flag in self.flags.items():
+            if word in text:
+                return GateReading(red_flag=red_flag)
+        return GateReading(about="heart" if any(word in text for word in self.about) else None)

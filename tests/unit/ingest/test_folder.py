@@ -1,0 +1,231 @@
+import json
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.errors import SourceUnreadable
+from ingest.importers.folder import DEMONSTRATION_LINES, content_hash, read_folder
+from ingest.sources import SourceRow, load_sources
+from locales.language import Language
+from rag.types import Authority, Document, Link
+
+PAGE = """---
+topic: flu
+language: it
+title: L'influenza
+synonyms: [febbre stagionale, grippe]
+reviewed_on: null
+further_reading:
+  - title: Influenza
+    publisher: Ministero
+    url: https://esempio.it/influenza
+---
+Testo dimostrativo, non ancora rivisto da un medico.
+
+## Sintomi
+
+Dà febbre. Chiami il {emergency} se respira male.
+"""
+ROW = {"id": "faq-1", "lang": "es", "title": "Fiebre", "text": "La fiebre es calor.", "url": "https://ejemplo.es/f"}
+
+
+def source(tmp_path: Path, **fields: object) -> SourceRow:
+    values = {"id": "asl", "kind": "folder", "path": tmp_path, "publisher": "ASL", "authority": "demonstration"}
+    return SourceRow.model_validate({**values, **fields})
+
+
+def read(tmp_path: Path, **fields: object) -> list[Document]:
+    return list(read_folder(tmp_path, source(tmp_path, **fields)))
+
+
+def put(tmp_path: Path, name: str, text: str | bytes) -> Path:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_markdown_page_carries_what_its_front_matter_says(tmp_path: Path) -> None:
+    put(tmp_path, "flu.md", PAGE)
+
+    (page,) = read(tmp_path)
+
+    assert (page.document_id, page.source_id, page.publisher) == ("asl-flu", "asl", "ASL")
+    assert (page.title, page.language, page.topic) == ("L'influenza", Language.ITALIAN, "flu")
+    assert page.synonyms == ("febbre stagionale", "grippe")
+    assert page.further_reading == (Link(title="Influenza", publisher="Ministero", url="https://esempio.it/influenza"),)
+    assert page.url is None
+
+
+def test_demonstration_line_is_authority_and_not_text(tmp_path: Path) -> None:
+    put(tmp_path, "flu.md", PAGE)
+
+    (page,) = read(tmp_path, authority="publisher")
+
+    assert page.authority is Authority.DEMONSTRATION
+    assert page.text == "## Sintomi\n\nDà febbre. Chiami il {emergency} se respira male."
+
+
+def test_review_date_lifts_a_page_out_of_demonstration(tmp_path: Path) -> None:
+    put(tmp_path, "flu.md", PAGE.replace("reviewed_on: null", "reviewed_on: 2025-03-01").replace(DEMONSTRATION_LINES[0], ""))
+
+    (page,) = read(tmp_path)
+
+    assert page.authority is Authority.PUBLISHER
+    assert page.reviewed_on == date(2025, 3, 1)
+
+
+def test_heading_that_repeats_the_title_is_no_section(tmp_path: Path) -> None:
+    put(tmp_path, "flu.md", PAGE.replace("Testo dimostrativo", "# L'influenza\n\nTesto dimostrativo"))
+
+    (page,) = read(tmp_path)
+
+    assert page.text.startswith("## Sintomi")
+
+
+def test_json_line_keeps_its_own_id_and_address(tmp_path: Path) -> None:
+    put(tmp_path, "faq.jsonl", json.dumps(ROW) + "\n\n" + json.dumps({**ROW, "id": "faq-2", "url": ""}))
+
+    first, second = read(tmp_path, authority="publisher")
+
+    assert (first.document_id, first.url, first.language) == ("faq-1", "https://ejemplo.es/f", Language.SPANISH)
+    assert first.authority is Authority.PUBLISHER
+    assert second.url is None
+
+
+def test_single_file_may_be_a_source(tmp_path: Path) -> None:
+    path = put(tmp_path, "flu.md", PAGE)
+
+    (page,) = read_folder(path, source(tmp_path))
+
+    assert page.document_id == "asl-flu"
+
+
+def test_ids_are_safe_in_an_address_and_the_same_each_time(tmp_path: Path) -> None:
+    put(tmp_path, "Età e salute/L'età.md", PAGE)
+
+    assert [page.document_id for page in read(tmp_path)] == ["asl-eta-e-salute-l-eta"]
+
+
+def test_hidden_files_and_folders_are_left_out(tmp_path: Path) -> None:
+    put(tmp_path, "flu.md", PAGE)
+    put(tmp_path, ".git/note.md", "no page")
+    put(tmp_path, "._flu.md", "no page")
+
+    assert len(read(tmp_path)) == 1
+
+
+def test_byte_order_mark_of_utf8_changes_nothing(tmp_path: Path) -> None:
+    put(tmp_path, "flu.md", b"\xef\xbb\xbf" + PAGE.replace("\n", "\r\n").encode())
+
+    assert read(tmp_path)[0].title == "L'influenza"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.md", PAGE.encode("utf-16"), r"a\.md, line 1: begins with a byte order mark of UTF-16"),
+        ("a.md", PAGE.encode("latin-1"), r"a\.md, line 16: is not UTF-8 \(byte 0xe0\)"),
+        ("a.md", "## Sintomi\n\nFebbre.", r"a\.md, line 1: the page must begin with front matter"),
+        ("a.md", "---\ntitle: x\n", r"a\.md, line 1: the front matter has no closing"),
+        ("a.md", "---\ntitle: [x\n---\ny", r"a\.md, line \d: the front matter is not YAML"),
+        ("a.md", "---\n- x\n---\ny", r"a\.md, line 1: the front matter must be keys"),
+        ("a.md", PAGE.replace("title: L'influenza\n", ""), r"a\.md, line 1: the key title is missing"),
+        ("a.md", PAGE.replace("language: it", "language: fr"), r"a\.md, line 3: unknown language 'fr'"),
+        ("a.md", PAGE.replace("reviewed_on: null", "reviewed_on: presto"), r"a\.md, line 6: reviewed_on"),
+        ("a.md", PAGE.replace("https://esempio.it/influenza", "javascript:alert(1)"), r"a\.md, line 7: further_reading\.0\.url"),
+        ("a.md", PAGE.replace("topic:", "topik:"), r"a\.md, line 2: topik"),
+        ("a.md", PAGE[: PAGE.index("## Sintomi")] + "## Sintomi\n", r"a\.md, line 12: the page has no text"),
+        ("a.jsonl", "{", r"a\.jsonl, line 1: is not JSON"),
+        ("a.jsonl", "\n" + json.dumps({**ROW, "text": " \n"}), r"a\.jsonl, line 2: text: the page has no text"),
+        ("a.jsonl", json.dumps({**ROW, "lang": "pt"}), r"a\.jsonl, line 1: unknown language 'pt'"),
+        ("a.jsonl", json.dumps({**ROW, "id": "a/b c"}), r"a\.jsonl, line 1: the id 'a/b c' has characters"),
+        ("a.jsonl", json.dumps({"id": "x"}), r"a\.jsonl, line 1: the key lang is missing"),
+        ("a.jsonl", json.dumps(ROW) + "\n" + json.dumps(ROW), r"a\.jsonl, line 2: the id 'faq-1' already stands in .*line 1"),
+        ("a.jsonl", json.dumps([1]), r"a\.jsonl, line 1"),
+    ],
+)
+def test_malformed_file_is_named_with_its_line_and_fault(tmp_path: Path, name: str, text: str | bytes, said: str) -> None:
+    put(tmp_path, name, text)
+
+    with pytest.raises(SourceUnreadable, match=said):
+        read(tmp_path)
+
+
+def test_page_in_another_language_than_its_source_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", PAGE)
+
+    with pytest.raises(SourceUnreadable, match="line 3: the page is in 'it', its source asl in 'es'"):
+        read(tmp_path, language="es")
+
+
+def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "no front matter")
+    put(tmp_path, "b.md", PAGE)
+    put(tmp_path, "c.jsonl", "{\n" + json.dumps(ROW))
+    problems: list[SourceUnreadable] = []
+
+    pages = list(read_folder(tmp_path, source(tmp_path), on_problem=problems.append))
+
+    assert [page.document_id for page in pages] == ["asl-b", "faq-1"]
+    assert len(problems) == 2
+
+
+def test_source_of_which_nothing_can_be_read_fails(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "no front matter")
+
+    with pytest.raises(SourceUnreadable, match=r"no page could be read; first problem: .*front matter"):
+        list(read_folder(tmp_path, source(tmp_path), on_problem=lambda _: None))
+
+
+@pytest.mark.parametrize("name", ["missing", "empty"])
+def test_missing_or_empty_folder_fails(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+
+    with pytest.raises(SourceUnreadable, match=name):
+        list(read_folder(tmp_path / name, source(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "x"},
+        {"text": "x"},
+        {"synonyms": ("x",)},
+        {"url": "https://x.it"},
+        {"reviewed_on": date(2020, 1, 1)},
+        {"further_reading": ()},
+        {"publisher": "x"},
+        {"authority": Authority.PUBLISHER},
+    ],
+)
+def test_hash_changes_with_whatever_a_reader_may_see(tmp_path: Path, change: dict[str, Any]) -> None:
+    put(tmp_path, "flu.md", PAGE)
+    (page,) = read(tmp_path)
+
+    assert content_hash(replace(page, **change)) != page.content_hash
+
+
+def test_hash_does_not_change_with_the_time_of_reading(tmp_path: Path) -> None:
+    put(tmp_path, "flu.md", PAGE)
+    (page,) = read(tmp_path)
+
+    assert content_hash(replace(page, fetched_at=datetime(2020, 1, 1, tzinfo=UTC))) == page.content_hash
+
+
+@pytest.mark.parametrize("row", load_sources(), ids=lambda row: row.id)
+def test_starter_corpus_is_readable_and_marked_until_it_is_reviewed(row: SourceRow) -> None:
+    pages = list(read_folder(row.path, row))
+
+    assert {page.language for page in pages} == {row.language}
+    assert all((page.authority is Authority.DEMONSTRATION) == (page.reviewed_on is None) for page in pages)
+    assert not any(line in page.text for page in pages for line in DEMONSTRATION_LINES)
+
+
+def test_starter_corpus_has_the_same_topics_in_both_languages() -> None:
+    topics = [{page.topic for page in read_folder(row.path, row)} for row in load_sources()]
+
+    assert topics[0] == topics[1]
