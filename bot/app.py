@@ -27,6 +27,7 @@ from locales.language import Language
 from rag.answerer import Answerer
 from rag.build import build_answerer
 from rag.errors import IndexMissing, RagError
+from rag.languages import identify
 from rag.models.protocols import Embedder, LanguageModel
 from rag.types import Document
 
@@ -120,7 +121,7 @@ class App:
         try:
             await self._parts.registry.open()
             self._parts.worker.start()
-            await self._parts.worker.run("warm", lambda _deadline, _cancelled: self._answerer.warm())
+            await self._parts.worker.run("warm", lambda _deadline, _cancelled: self._warm())
             self._tasks.append(asyncio.create_task(self._parts.sessions.purge_forever()))
             if with_web:
                 await self._listen()
@@ -174,6 +175,10 @@ class App:
             if silence_s is not None and silence_s > _POLL_SILENCE_S:
                 found.append(f"{channel.platform.value}_not_polled")
         return found
+
+    def _warm(self) -> None:
+        self._answerer.warm()
+        identify("Una domanda di prova")  # the first use loads its tables, for a second during which the loop would stand still
 
     async def _listen(self) -> None:
         config = uvicorn.Config(

@@ -48,9 +48,9 @@ def respond(line: str, session: Session, language: Language, directory: Emergenc
     """
     name, _, argument = line.strip().removeprefix("/").partition(" ")
     name = _plain(name.partition("@")[0])
-    if session.language is None:
-        language = next((spoken for spoken, names in _SPOKEN.items() if name in names), language)
-        session.language_prior = session.language_prior or language
+    spoken = next((spoken for spoken, names in _SPOKEN.items() if name in names), None)
+    if session.language is None and spoken is not None:
+        language = session.language_prior = spoken
     reply = _COMMANDS.get(name)
     if reply is None:
         return Notice(topic=Topic.UNKNOWN_COMMAND, language=language)

@@ -140,7 +140,8 @@ class InferenceWorker:
         with self._changed:
             if self._closed:
                 raise Cancelled("The bot is stopping.")
-            if sum(len(jobs) for jobs in self._waiting.values()) >= self._limit:
+            # One more than the limit may be here: it runs, or will as soon as the thread looks.
+            if sum(len(jobs) for jobs in self._waiting.values()) + (self._running is not None) > self._limit:
                 raise Busy("The queue is full.")
             own = self._waiting.setdefault(job.key, deque())
             # Every other patient goes before this one at most as often as this one has pieces in the queue.

@@ -1,6 +1,6 @@
 """Turns an outcome into the message that a patient reads; the only place where an outcome becomes text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import assert_never
@@ -19,6 +19,7 @@ from rag.types import Abstention, AbstentionKind, Answer, Authority, Clarificati
 _EMERGENCY = "{emergency}"
 """Stands in a source's sentence where the reader's own emergency number belongs."""
 
+_NO_VALUES: Mapping[str, str] = {}
 _BY_PLATFORM = {Topic.FIRST_CONTACT, Topic.PRIVACY, Topic.ERASED}
 
 
@@ -154,10 +155,11 @@ class Renderer:
                 return ()
 
     def _plain(self, language: Language, key: str, reader: Reader, **values: str) -> OutboundMessage:
-        return OutboundMessage(paragraphs=tuple(self._text(language, key, reader.country, **values).split("\n\n")))
+        return OutboundMessage(paragraphs=tuple(self._text(language, key, reader.country, values).split("\n\n")))
 
-    def _text(self, language: Language, key: str, country: str | None, **values: str) -> str:
-        return self._catalog.text(language, key, n=self._directory.emergency_number(country, language), **values)
+    def _text(self, language: Language, key: str, country: str | None, values: Mapping[str, str] = _NO_VALUES) -> str:
+        number = self._directory.emergency_number(country, language)
+        return self._catalog.text(language, key, **{"n": number, **values})
 
 
 def _flow(sentences: list[str]) -> str:

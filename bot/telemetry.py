@@ -42,10 +42,10 @@ def configure(level: str = "INFO") -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StderrHandler()
     handler.setFormatter(_LibraryFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
@@ -137,6 +137,13 @@ class TurnLog:
     def duration_s(self) -> float:
         """Seconds since the turn began."""
         return round(time.monotonic() - self._started, 4)
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to whatever standard error is at that moment, like our own events."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(self.format(record) + "\n")
 
 
 class _LibraryFormatter(logging.Formatter):

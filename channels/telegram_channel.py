@@ -168,6 +168,7 @@ class TelegramChannel:
             await self._updater.shutdown()
             self._updater = None
         await self._application.shutdown()
+        await self._bot.shutdown()  # the application leaves it open if it never came up
 
     async def send(self, to: Patient, message: OutboundMessage) -> None:
         """Deliver a reply in as many parts as Telegram needs, in order.

@@ -2,8 +2,8 @@
 
 The rule: the draft's claim must be the evidence's claim with, at most, whole members left out. Every content word, number, unit,
 negation, modal, condition and population of the draft must stand in the evidence in the same order, and none of the evidence's
-limiting words may be lost from a clause that is kept. A draft may join two evidence sentences of one page. When in doubt the sentence is
-dropped: a quote is always at hand (docs/adr/0004-aligner.md has the measured precision).
+limiting words may be lost from a clause that is kept. A draft may join two evidence sentences of one page. When in doubt the
+sentence is dropped: a quote is always at hand (docs/adr/0004-aligner.md has the measured precision).
 """
 
 import re
@@ -45,8 +45,8 @@ class Aligner:
             evidence: Candidate sentences, strongest first.
 
         Returns:
-            The sentence with its proof; `alignment` is the share of the evidence's claim that the sentence carries, 0 to 1. A draft
-            that repeats an evidence sentence is QUOTED and shown exactly as the source has it.
+            The sentence with its proof; `alignment` is the share of the evidence's claim that the sentence carries, 0 to 1.
+            A draft that repeats an evidence sentence is QUOTED and shown exactly as the source has it.
         """
         quoted = self._quote(draft.text, evidence)
         if quoted is not None:
@@ -113,8 +113,8 @@ def _bare(text: str) -> list[str]:
 def _supports(parts: Sequence[Segment], claim: _Claim, whole: frozenset[str] | None = None) -> bool:
     """Whether the draft's clauses say nothing beyond, and lose no limit of, one evidence sentence.
 
-    `whole` holds the words of the whole draft when `parts` are only half of it: what this half leaves out of its evidence (its subject,
-    the advice that a condition belongs to) must then stand in the other half, or the join would say it of something else.
+    `whole` holds the words of the whole draft when `parts` are only half of it: what this half leaves out of its evidence (its
+    subject, the advice that a condition belongs to) must then stand in the other half, or it would be said of something else.
     """
     wanted = keys(item for part in parts for item in part.items)
     offered = keys(claim.items)
@@ -131,7 +131,7 @@ def _is_permutation_of_clauses(parts: Sequence[Segment], offered: Sequence[Segme
 def _is_rotation(wanted: Sequence[str], offered: Sequence[str]) -> bool:
     """Whether the draft keeps the order of the evidence, with at most one part moved from the front to the end.
 
-    "No se recomienda el reposo" for "el reposo no se recomienda". Swapped agents ("the patient calls the doctor") are no rotation.
+    "No se recomienda el reposo" for "el reposo no se recomienda". Swapped agents are no rotation.
     """
     return any(_is_subsequence([*wanted[cut:], *wanted[:cut]], offered) for cut in range(len(wanted)))
 
@@ -144,7 +144,7 @@ def _keeps_limits(wanted: Sequence[str], offered: Sequence[Segment], whole: froz
     condition_kept = any(kept for segment, kept in zip(offered, kept_of, strict=True) if segment.conditional)
     for segment, kept in zip(offered, kept_of, strict=True):
         lost = _lost(segment, kept)
-        if whole is not None and (kept or condition_kept and not segment.conditional):
+        if whole is not None and (kept or (condition_kept and not segment.conditional)):
             if not all(item.key in whole for item in lost):
                 return False
         elif not _may_lose(segment, kept, lost, condition_kept=condition_kept):

@@ -8,12 +8,13 @@ from rag.composer import Composer
 from rag.errors import Cancelled, IndexMissing, ModelError
 from rag.evidence import EvidenceSelector
 from rag.expander import Expander
+from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
 from rag.models.protocols import Budget, Embedder, Usage
+from rag.paraphraser import Paraphraser
 from rag.reranker import Reranker
 from rag.retriever import Retriever
 from rag.stopwatch import Stopwatch
-from rag.store import IndexReader
 from rag.types import (
     Abstention,
     AbstentionKind,
@@ -59,6 +60,7 @@ class Answerer:
         embedder: Embedder,
         interpreter: Interpreter,
         expander: Expander,
+        paraphraser: Paraphraser | None = None,
         retriever: Retriever,
         reranker: Reranker,
         selectors: Mapping[Language, EvidenceSelector],
@@ -68,6 +70,7 @@ class Answerer:
         self._embedder = embedder
         self._interpreter = interpreter
         self._expander = expander
+        self._paraphraser = paraphraser
         self._retriever = retriever
         self._reranker = reranker
         self._selectors = selectors
@@ -78,6 +81,11 @@ class Answerer:
     def is_extractive(self) -> bool:
         """True when there is no generator and answers consist of quotes."""
         return self._writer is None
+
+    @property
+    def generator_name(self) -> str | None:
+        """The generator's name, or None without one."""
+        return self._writer.generator_name if self._writer is not None else None
 
     def warm(self) -> None:
         """Do now what the first patient would otherwise wait for."""
@@ -128,19 +136,26 @@ class Answerer:
             return Abstention(kind=AbstentionKind.NO_CONTENT, language=language)
         with watch.stage("expand"):
             query = self._expander.expand(interpretation)
+            if self._paraphraser is not None:
+                query = self._paraphraser.paraphrase(query, budget)
         with watch.stage("retrieve"):
-            hits = self._retriever.retrieve(query, k=_CANDIDATES)
+            hits = self._retriever.retrieve(query, k=_CANDIDATES, reader=reader)
         with watch.stage("rerank"):
             best = self._reranker.rerank(query, hits, reader.statistics, k=_PASSAGES)
         with watch.stage("evidence"):
-            evidence = self._selectors[language].select(interpretation, best, reader)
+            evidence = self._selectors[language].select(interpretation, best, reader, expansions=query.expansions)
         if not evidence:
             return Abstention(kind=self._refusal(interpretation, reader), language=language)
         composer = self._compose(interpretation, evidence, budget, on_sentence, watch)
-        return self._answer(interpretation, composer, best, mode)
+        return self._answer(interpretation, composer, best, reader, mode)
 
     def _compose(
-        self, interpretation: Interpretation, evidence: Sequence[Evidence], budget: Budget, on_sentence: OnSentence, watch: Stopwatch
+        self,
+        interpretation: Interpretation,
+        evidence: Sequence[Evidence],
+        budget: Budget,
+        on_sentence: OnSentence,
+        watch: Stopwatch,
     ) -> Composer:
         """Draft and align; whatever the generator does, the evidence is quoted where drafts are missing."""
 
@@ -167,10 +182,12 @@ class Answerer:
             composer.fill()
         return composer
 
-    def _answer(self, interpretation: Interpretation, composer: Composer, hits: Sequence[Hit], mode: Mode) -> Answer:
+    def _answer(
+        self, interpretation: Interpretation, composer: Composer, hits: Sequence[Hit], reader: IndexReader, mode: Mode
+    ) -> Answer:
         chunks = [item.chunk for sentence in composer.sentences for item in sentence.evidence]
         selector = self._selectors[interpretation.language]
-        similarity = {hit.chunk.document_id: selector.similarity(hit) for hit in reversed(hits)}
+        similarity = {hit.chunk.document_id: selector.similarity(hit, reader.statistics) for hit in reversed(hits)}
         sources = {
             chunk.document_id: Source(
                 document_id=chunk.document_id,

@@ -1,21 +1,20 @@
 """A sentence as the sequence of what it claims: its content words, numbers with units, and the words that limit it.
 
-The aligner compares such sequences. Function words drop out; negations, modals, conditions, populations and quantities become markers
-that may be neither lost nor added. The word lists are data: `locales/{it,es}/alignment.toml`.
+The aligner compares such sequences. Function words drop out; negations, modals, conditions, populations and quantities become
+markers that may be neither lost nor added. The word lists are data: `locales/{it,es}/alignment.toml`.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-import regex
-
 from locales.language import Language
 from rag.text import normalise, stem
 
-_TOKEN = regex.compile(r"\d+(?:[.,]\d+)*(?:\s?[-–/]\s?\d+(?:[.,]\d+)*)?|°\s?[cC]\b|%|[\p{L}]+(?:'(?=\p{L}))?|[,;:().!?¿¡–—]")
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:\s?[-–/]\s?\d+(?:[.,]\d+)*)?|°\s?[cC]\b|%|[^\W\d_]+(?:'(?=[^\W\d_]))?|[,;:().!?¿¡–—]")
 _PUNCTUATION = frozenset(",;:().!?¿¡–—")
 _NUMBERS = {
     "due": "2", "tre": "3", "quattro": "4", "cinque": "5", "sei": "6", "sette": "7", "otto": "8", "nove": "9", "dieci": "10",
@@ -23,8 +22,8 @@ _NUMBERS = {
     "dodici": "12", "doce": "12", "quindici": "15", "quince": "15", "venti": "20", "veinte": "20",
 }  # fmt: skip
 _ENCLITIC = {
-    Language.ITALIAN: regex.compile(r"(\p{L}{2,}[aei]r)(?:si|ne|lo|la|li|le|gli|ci|vi)"),
-    Language.SPANISH: regex.compile(r"(\p{L}{2,}[aeiáéí]r)(?:se|lo|la|los|las|le|les)"),
+    Language.ITALIAN: re.compile(r"([^\W\d_]{2,}[aei]r)(?:si|ne|lo|la|li|le|gli|ci|vi)"),
+    Language.SPANISH: re.compile(r"([^\W\d_]{2,}[aeiáéí]r)(?:se|lo|la|los|las|le|les)"),
 }
 _INFINITIVE_END = {Language.ITALIAN: "e", Language.SPANISH: ""}
 

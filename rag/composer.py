@@ -1,4 +1,4 @@
-"""Makes an answer out of drafts and evidence: only supported sentences, at most 75 words, quotes where the drafts do not suffice."""
+"""Makes an answer out of drafts and evidence: only supported sentences, at most 75 words, quotes where drafts fail."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -11,8 +11,8 @@ from locales.language import Language
 from rag import text
 from rag.types import Interpretation, Query
 
-# Each expansion costs an embedding (25 ms) and two searches.
-_MAX_EXPANSIONS = 2
+# Each expansion costs an embedding (25 ms) and two searches; a second one found no more pages (ADR 0003).
+_MAX_EXPANSIONS = 1
 
 
 class Direction(StrEnum):
@@ -117,9 +117,10 @@ class Expander:
         self._lexicons = lexicons
 
     def expand(self, interpretation: Interpretation, country: str | None = None) -> Query:
-        """Make the query of an understood question, with at most two expansions.
+        """Make the query of an understood question, with an expansion where the lexicon knows other words for part of it.
 
-        The first is the question with everything found in it said in the first other words, the second in the second ones.
+        The expansion is the whole question with these words in place of the patient's: alone, they would forget what is asked
+        about them.
         """
         question, language = text.normalise(interpretation.self_contained), interpretation.language
         lexicon = self._lexicons.get(language)

@@ -15,10 +15,10 @@ class FusionWeights:
     embedder.
     """
 
-    # 0.07: swept 0.02–0.3 on the development sets, docs/adr/0003-fusion-weights.md.
-    lexical: float = 0.07
-    # 0.25: a third of the patient's own words and less, swept 0.1–1, docs/adr/0003-fusion-weights.md.
-    expansion: float = 0.25
+    # 0.1: swept 0.02–0.3 on the development sets, docs/adr/0003-fusion-weights.md; 0.08 to 0.12 are as good.
+    lexical: float = 0.1
+    # 0.4: swept 0.15–1, docs/adr/0003-fusion-weights.md. From 0.6 on, questions that need no other words lose pages.
+    expansion: float = 0.4
 
 
 def combined(dense: float, lexical: float, statistics: CorpusStatistics, weights: FusionWeights) -> float:

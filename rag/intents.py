@@ -38,7 +38,9 @@ class Prefixes:
     def parse(cls, listed: str) -> Self:
         """Read blank-separated beginnings: `$` asks for the whole word, `_` stands for a blank."""
         longest_first = sorted(listed.split(), key=len, reverse=True)
-        forms = [regex.escape(form.replace("_", " ").rstrip("$")) + (r"\b" if form.endswith("$") else "") for form in longest_first]
+        forms = [
+            regex.escape(form.replace("_", " ").rstrip("$")) + (r"\b" if form.endswith("$") else "") for form in longest_first
+        ]
         return cls(regex.compile(rf"\b(?:{'|'.join(forms)})"))
 
     def match_length(self, text: str, start: int) -> int:

@@ -84,7 +84,8 @@ def _weigh(plain: str, words: list[str], prior: Language | None) -> LanguageRead
         for language in Language
     }
     heard = {
-        code: _sum(words, table) + _SPELLING * bool(evidence.letters[code] & set(lowered)) for code, table in evidence.third.items()
+        code: _sum(words, table) + _SPELLING * bool(evidence.letters[code] & set(lowered))
+        for code, table in evidence.third.items()
     }
     third_words = max(heard.values())
     third = max(heard[code] + trust * shares.get(code, 0.0) for code in heard)

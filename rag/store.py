@@ -15,7 +15,6 @@ from lancedb.index import FTS, BTree, HnswSq
 
 from locales.language import Language
 from rag import store_schema as schema
-from rag.corpus import CorpusStatistics
 from rag.errors import IndexMismatch, IndexMissing, StoreError
 from rag.index_reader import IndexReader, Snapshot, read_rows
 from rag.models.protocols import Embedder, Vectors
@@ -33,6 +32,7 @@ _BACKGROUND_FALLBACK = (0.80, 0.03)  # for an index of one page; E5's cosines of
 _BACKGROUND_PAIRS = 30  # with fewer, the measured deviation is chance and may be next to nothing
 
 _SETTLING_ROUNDS = 6  # compaction and index merging were done after two
+_READ_ROUNDS = 5  # a publication may fall into one reading; five in a row are no accident
 
 # Zero age draws a warning of LanceDB's own; a millisecond means the same.
 _AT_ONCE = timedelta(milliseconds=1)
@@ -130,17 +130,27 @@ class IndexStore:
         return known
 
     def _read_live(self, language: Language) -> Snapshot:
+        """Read what is live; again when another version goes live, and this one away, in the middle of it."""
+        for _ in range(_READ_ROUNDS - 1):
+            try:
+                return self._read_once(language)
+            except (RuntimeError, OSError, ValueError) as error:
+                if not (isinstance(error, FileNotFoundError) or "not found" in str(error).lower()):
+                    raise
+        try:
+            return self._read_once(language)
+        except FileNotFoundError as error:
+            raise IndexMismatch(f"The index is not whole or of another release of Salus: {_REBUILD}.") from error
+
+    def _read_once(self, language: Language) -> Snapshot:
         table = self._live_table(language)
-        if table is not None and not self._metadata_path(language, table.version).exists():
-            table = self._live_table(language)  # another version went live, and this one away, between tag and file
         if table is None:
             raise IndexMissing(f"Nothing has been published in {language.name.capitalize()} yet: {_REBUILD}.")
-        has_questions = table.count_rows(f"kind <> {schema.quoted(SurfaceKind.PASSAGE)}") > 0
         return Snapshot(
             table=table,
             version=table.version,
             metadata=self._metadata(language, table.version),
-            has_questions=has_questions,
+            has_questions=table.count_rows(f"kind <> {schema.quoted(SurfaceKind.PASSAGE)}") > 0,
             is_approximate=any(index.columns == ["vector"] for index in table.list_indices()),
         )
 
@@ -168,9 +178,10 @@ class IndexStore:
         return self._directory / f"{_table_name(language)}.{version}.json"
 
     def _metadata(self, language: Language, version: int) -> schema.Metadata:
+        written = self._metadata_path(language, version).read_text(encoding="utf-8")
         try:
-            return schema.decode_metadata(self._metadata_path(language, version).read_text(encoding="utf-8"))
-        except (OSError, ValueError, TypeError, KeyError) as error:
+            return schema.decode_metadata(written)
+        except (ValueError, TypeError, KeyError) as error:
             raise IndexMismatch(f"The index was written by another release of Salus: {_REBUILD}.") from error
 
     def _replaced(self, language: Language, added: Any) -> Any:  # noqa: ANN401
@@ -182,7 +193,10 @@ class IndexStore:
         table = self._live_table(language)
         if table is None:
             return self._replaced(language, added)
-        _check(self._metadata(language, table.version), embedder.fingerprint, language)
+        try:
+            _check(self._metadata(language, table.version), embedder.fingerprint, language)
+        except FileNotFoundError as error:
+            raise IndexMismatch(f"The index is not whole: {_REBUILD}.") from error
         table.restore()  # what a killed run may have left after the live version goes
         for condition in schema.is_in("document_id", sorted(gone)):
             table.delete(condition)
@@ -288,4 +302,4 @@ def _background(rows: Any, embedder: Embedder) -> tuple[float, float]:  # noqa: 
     return float(unrelated.mean()), std if is_enough else max(std, _BACKGROUND_FALLBACK[1])
 
 
-__all__ = ["CorpusStatistics", "IndexReader", "IndexStore"]
+__all__ = ["IndexReader", "IndexStore"]

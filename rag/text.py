@@ -46,6 +46,8 @@ def normalise(text: str) -> str:
 
 def fold(text: str) -> str:
     """Lower case without accents, save for ñ, which is a letter of its own: "año" must never become "ano"."""
+    if text.isascii():
+        return text.lower()
     kept = unicodedata.normalize("NFC", text).lower().replace("ñ", "\0")
     bare = "".join(mark for mark in unicodedata.normalize("NFD", kept) if not unicodedata.combining(mark))
     return bare.replace("\0", "ñ")
@@ -73,7 +75,7 @@ def word_spans(text: str, language: Language) -> list[tuple[str, int, int]]:
 
 def stem(word: str, language: Language) -> str:
     """Snowball stem of one folded word; words with a digit stay whole."""
-    if any(letter.isdigit() for letter in word):
+    if not word.isalpha():
         return word
     stemmed: str = _stemmer(language).stemWord(_with_accent(word, language))
     return fold(stemmed)

@@ -1,41 +1,22 @@
 """Lets the generator draft an answer from evidence, sentence by sentence. What it writes is a `Draft`: nobody may show it."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
 from locales.language import Language
 from rag.errors import ModelError
 from rag.models.protocols import Budget, LanguageModel, Prompt, Usage
+from rag.prompting import StagePrompt
 from rag.text import split_sentences
 from rag.types import Draft, Evidence
 
 _MAX_TOKENS = 150  # 75 words are 135 tokens in Italian or Spanish (1.8 a word)
 _TEMPERATURE = 0.1  # 0.1–0.3 keep the starter models close to the evidence; higher ones ramble
 _MAX_QUESTION_WORDS = 60  # a longer message keeps its first and last 30 words: the complaint and the question
-_DECORATION = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+|\[\d+\]|\*\*|^\s*(?:Risposta|Respuesta)\s*:\s*|<think>.*?(?:</think>|$)", re.DOTALL)
+_DECORATION = re.compile(
+    r"^\s*(?:[-*•]|\d+[.)])\s+|\[\d+\]|\*\*|^\s*(?:Risposta|Respuesta)\s*:\s*|<think>.*?(?:</think>|$)", re.DOTALL
+)
 _NOT_PROSE = re.compile(r"https?://|www\.|[{}<>|]{2}|```")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritingPrompt:
-    """The words of the writing stage in one language."""
-
-    system: str
-    examples: tuple[tuple[str, str], ...]
-    question: str
-
-    @classmethod
-    @cache
-    def load(cls, language: Language) -> "WritingPrompt":
-        """Read `locales/{language}/prompts/write.toml`."""
-        path = files("locales") / language.value / "prompts" / "write.toml"
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-        examples = tuple((_ask(data["question"], e["question"], e["evidence"]), str(e["answer"])) for e in data["example"])
-        return cls(system=data["system"], examples=examples, question=data["question"])
 
 
 class Writer:
@@ -43,6 +24,11 @@ class Writer:
 
     def __init__(self, language_model: LanguageModel) -> None:
         self._model = language_model
+
+    @property
+    def generator_name(self) -> str:
+        """The name of the generator that drafts."""
+        return self._model.name
 
     def warm(self, language: Language) -> None:
         """Evaluate the static part of the prompt now, so that the first patient does not wait for it."""
@@ -79,13 +65,8 @@ class Writer:
         raise ModelError("The question and its evidence do not fit the generator's context.")
 
     def _prompt(self, language: Language, question: str, evidence: Sequence[str]) -> Prompt:
-        words = WritingPrompt.load(language)
-        message = _ask(words.question, _shortened(question), evidence)
-        return self._model.chat_prompt(words.system, words.examples, message)
-
-
-def _ask(template: str, question: str, evidence: Sequence[str]) -> str:
-    return template.format(question=question, evidence="\n".join(f"- {sentence}" for sentence in evidence))
+        stage = StagePrompt.load(language, "write")
+        return stage.prompt(self._model, stage.fill(question=_shortened(question), evidence=list(evidence)))
 
 
 def _shortened(question: str) -> str:

@@ -72,6 +72,10 @@ class ScriptedLanguageModel:
     def count_tokens(self, text: str) -> int:
         return len(text.split()) * 2
 
+    def chat_prompt(self, system: str, examples: Sequence[tuple[str, str]], message: str) -> Prompt:
+        turns = "".join(f"\n{asked}\n{answered}" for asked, answered in examples)
+        return Prompt(prefix=system + turns, body=message)
+
     def warm(self, prefix: str) -> None:
         self.warmed.append(prefix)
 

@@ -23,6 +23,11 @@ _HUB_REFUSALS = frozenset(
 T = TypeVar("T")
 
 
+def default_home() -> Path:
+    """SALUS_HOME, else its default."""
+    return Path(os.environ.get("SALUS_HOME") or "~/.cache/salus").expanduser()
+
+
 def models_folder(home: Path) -> Path:
     """Where model files live under SALUS_HOME."""
     return home / "models"

@@ -59,6 +59,9 @@ class SentenceTransformerEmbedder:
             self._model: Any = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
         except Exception as error:
             raise ModelError(f"The embedder in {folder} cannot be loaded: {type(error).__name__}.") from error
+        # Renamed in sentence-transformers 5.
+        dimension = getattr(self._model, "get_embedding_dimension", None) or self._model.get_sentence_embedding_dimension
+        self._dimension = int(dimension())
         self._name = name or folder.name
         self._prefixes = prefixes_of(self._name, getattr(self._model, "prompts", None))
         self._fingerprint = f"sentence-transformers/{self._name}#{_digest(folder)}"
@@ -72,7 +75,7 @@ class SentenceTransformerEmbedder:
     @property
     def dimension(self) -> int:
         """Length of a vector."""
-        return int(self._model.get_sentence_embedding_dimension())
+        return self._dimension
 
     @property
     def max_tokens(self) -> int:

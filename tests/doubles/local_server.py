@@ -10,7 +10,18 @@ import uvicorn
 from starlette.types import ASGIApp
 
 
-class _QuietServer(uvicorn.Server):
+class _PromptServer(uvicorn.Server):
+    """Says when it is up and stops when told to, where uvicorn looks only ten times a second."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+        self.stopping = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        self.up.set()
+        await self.stopping.wait()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield  # a test run keeps its own Ctrl-C
@@ -30,13 +41,11 @@ class LocalServer:
         config = uvicorn.Config(
             self._app, lifespan="off", log_config=None, log_level="critical", ws="none", timeout_graceful_shutdown=2
         )
-        self._listener, self._server = listener, _QuietServer(config)
+        self._server = _PromptServer(config)
         self._task = asyncio.create_task(self._server.serve(sockets=[listener]))
-        while not self._server.started and not self._task.done():  # noqa: ASYNC110 - the server has no event for it
-            await asyncio.sleep(0.005)
+        await self._server.up.wait()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.should_exit = True
+        self._server.stopping.set()
         await self._task
-        self._listener.close()

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from rag.errors import Cancelled, DeadlineExceeded, ModelError, ModelUnavailable
-from rag.models.download import models_folder
+from rag.models.download import default_home, models_folder
 from rag.models.llama import LlamaLanguageModel
 from rag.models.protocols import Budget, Prompt, Usage
-from tests.integration.models_home import starter_home
 
 pytestmark = pytest.mark.model
 
@@ -24,7 +23,7 @@ _MESSAGE = "Fonte: La tosse secca può dipendere da un'allergia.\nDomanda: da ch
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[LlamaLanguageModel]:
-    path = models_folder(starter_home()) / "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
+    path = models_folder(default_home()) / "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
     model = LlamaLanguageModel(path, context_tokens=1024)
     yield model
     model.close()

@@ -243,3 +243,16 @@ def test_vectors_that_do_not_fit_are_refused(store: IndexStore) -> None:
             vectors=np.zeros((1, 3), dtype=np.float32),
             embedder=EMBEDDER,
         )
+
+
+def test_an_index_that_has_lost_its_figures_asks_for_a_full_run(store: IndexStore, tmp_path: Path) -> None:
+    publish(store, Page("a", "Febbre", "La febbre alta"))
+    for file in (tmp_path / "index").glob("*.json"):
+        file.unlink()
+    other = IndexStore(tmp_path / "index")
+    with pytest.raises(IndexMismatch, match="salus ingest --full"):
+        other.open(ITALIAN, EMBEDDER.fingerprint)
+    with pytest.raises(IndexMismatch, match="salus ingest --full"):
+        publish(other, Page("b", "Tosse", "La tosse secca"))
+    publish(other, Page("b", "Tosse", "La tosse secca"), full=True)
+    assert words(other, "tosse") == ["b"]

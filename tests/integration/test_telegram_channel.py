@@ -215,7 +215,7 @@ async def test_h02_a_long_answer_arrives_in_valid_parts_with_links_and_disclaime
     api: BotApiDouble, channel: TelegramChannel
 ) -> None:
     sentence = "Beva acqua 🌡 & riposi. "
-    bold = f"{sentence * 180}**{sentence * 9}** {sentence * 180}"
+    bold = f"{sentence * 180}**{(sentence * 9).strip()}** {sentence * 180}"
     message = OutboundMessage(
         paragraphs=(bold,),
         links=(OutboundLink(label="ISS", url=ODD_ADDRESS),),

@@ -1,0 +1,73 @@
+"""The labelled sets that ship with the project, each in a half for tuning and a half that is kept for reporting."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from bot.errors import BotError
+
+_ROOT = Path(__file__).resolve().parents[2] / "tests" / "data"
+
+
+class Half(StrEnum):
+    """Which half of a set: `dev` is for tuning, `test` for reporting, and nothing is tuned on it."""
+
+    DEV = "dev"
+    TEST = "test"
+
+
+class SetUnreadable(BotError):
+    """A set is missing or malformed; the message names the file and the line."""
+
+
+def safety_phrases(half: Half) -> Path:
+    """Urgent and harmless messages."""
+    return _ROOT / "safety" / f"phrases_{half.value}.jsonl"
+
+
+def topicality_questions(half: Half) -> Path:
+    """Questions that the starter corpus covers, and questions that are none of its business."""
+    return _ROOT / "questions" / f"topicality_{half.value}.jsonl"
+
+
+def alignment_pairs(half: Half) -> Path:
+    """Sentences with the evidence that supports them or does not."""
+    return _ROOT / "alignment" / f"pairs_{half.value}.jsonl"
+
+
+def follow_ups() -> Path:
+    """Pairs of messages of which the second needs the first, or begins a new topic."""
+    return _ROOT / "questions" / "followups.jsonl"
+
+
+def bench_questions() -> Path:
+    """Everyday questions whose answers are timed."""
+    return _ROOT / "questions" / "bench_questions.jsonl"
+
+
+def read_lines(path: Path, *required: str) -> list[dict[str, Any]]:
+    """Read one JSON object a line.
+
+    Raises:
+        SetUnreadable: If the file cannot be read, a line is no object, or one of the `required` keys is missing.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetUnreadable(f"{path} cannot be read ({type(error).__name__}).") from error
+    rows = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise SetUnreadable(f"{path}, line {number}: not JSON.") from error
+        missing = [key for key in required if not isinstance(row, dict) or key not in row]
+        if missing:
+            raise SetUnreadable(f"{path}, line {number}: {missing[0]} is missing.")
+        rows.append(row)
+    if not rows:
+        raise SetUnreadable(f"{path} is empty.")
+    return rows

@@ -1,0 +1,405 @@
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+import structlog
+
+from bot.conversation import Conversation, Parts, language_of
+from bot.escalation import ANSWER_PAYLOAD
+from bot.inference_worker import InferenceWorker
+from bot.registry import ClaimRegistry
+from bot.renderer import Renderer
+from bot.safety import Level
+from bot.sessions import Session, Sessions
+from bot.source_address import SourceAddresses
+from bot.telemetry import Telemetry
+from channels.errors import DeliveryFailed, RecipientGone
+from channels.messages import InboundMessage, MessageKind, Platform
+from locales.catalog import Catalog
+from locales.emergency import EmergencyDirectory
+from locales.language import Language
+from rag.errors import DeadlineExceeded
+from rag.types import Abstention, AbstentionKind
+from tests.builders import answer, inbound, red_flag, sentence
+from tests.fakes import RecordingChannel, ScriptedAnswerer, ScriptedGate
+
+IT, ES = Language
+CATALOG, DIRECTORY = Catalog.load(), EmergencyDirectory.load()
+FLAGS = {"petto": red_flag(), "farla finita": red_flag(category="suicide", level=Level.CRISIS)}
+
+
+class Bench:
+    """A conversation among fakes."""
+
+    def __init__(self, *replies: Any, delay_s: float = 0.0, queue_limit: int = 32, without_answerer: bool = False) -> None:
+        self.channel = RecordingChannel()
+        self.gate = ScriptedGate(FLAGS, about=["infarto"])
+        self.answerer = ScriptedAnswerer(*(replies or (answer(),)), delay_s=delay_s)
+        self.worker = InferenceWorker(limit=queue_limit)
+        self.sessions = Sessions()
+        self.conversation = Conversation(
+            Parts(
+                channels={Platform.TELEGRAM: self.channel},
+                gate=self.gate,  # type: ignore[arg-type]
+                answerer=None if without_answerer else self.answerer,
+                worker=self.worker,
+                sessions=self.sessions,
+                registry=ClaimRegistry(None, None),
+                renderer=Renderer(CATALOG, DIRECTORY, SourceAddresses(None)),
+                directory=DIRECTORY,
+                telemetry=Telemetry(),
+                clock=time.monotonic,
+            )
+        )
+        self.worker.start()
+
+    async def hear(self, *messages: InboundMessage | str) -> list[str]:
+        """Deliver messages, wait until every turn has ended, and give what was sent since."""
+        before = len(self.channel.sent)
+        for message in messages:
+            await self.conversation.receive(inbound(message) if isinstance(message, str) else message)
+        await asyncio.wait_for(self.conversation.idle(), 5)
+        return self.channel.texts()[before:]
+
+    async def meet(self, *identities: str) -> None:
+        """Get the first contact out of the way."""
+        for identity in identities or ("42",):
+            await self.hear(inbound("/start", kind=MessageKind.COMMAND, identity=identity))
+        self.channel.sent.clear()
+
+
+@pytest.fixture
+async def make() -> AsyncIterator[Callable[..., Bench]]:
+    made: list[Bench] = []
+
+    def build(*replies: Any, **settings: Any) -> Bench:
+        made.append(Bench(*replies, **settings))
+        return made[-1]
+
+    yield build
+    for bench in made:
+        await bench.worker.stop()
+
+
+@pytest.fixture
+def events() -> Any:
+    seen: list[dict[str, Any]] = []
+
+    def keep(_: Any, level: str, event: dict[str, Any]) -> str:
+        seen.append(dict(event))
+        return ""
+
+    structlog.configure(processors=[keep], logger_factory=lambda *_: _Silent())
+    yield seen
+    structlog.reset_defaults()
+
+
+class _Silent:
+    def __getattr__(self, _: str) -> Callable[..., None]:
+        return lambda *_args, **_kwargs: None
+
+
+Make = Callable[..., Bench]
+
+
+async def test_a_question_is_answered(make: Make) -> None:
+    bench = make(answer(sentence("Riposo.")))
+    await bench.meet()
+    assert await bench.hear("Che cosa fare per la febbre?") == ["Riposo."]
+    assert bench.channel.typing >= 1
+
+
+async def test_receive_returns_before_the_answer_is_there(make: Make) -> None:
+    bench = make(delay_s=0.3)
+    begun = time.monotonic()
+    await bench.conversation.receive(inbound())
+    assert time.monotonic() - begun < 0.1
+    await bench.conversation.idle()
+
+
+async def test_the_first_reply_begins_with_who_is_speaking(make: Make) -> None:
+    bench = make(answer(sentence("Riposo.")))
+    sent = await bench.hear("Che cosa fare per la febbre?")
+    assert "sistema automatico" in sent[0]
+    assert "30 minuti" in sent[0]
+    assert sent[1] == "Riposo."
+    assert await bench.hear("E per la tosse?") == ["Riposo."]
+
+
+async def test_start_says_it_once(make: Make) -> None:
+    bench = make()
+    first = await bench.hear(inbound("/start", kind=MessageKind.COMMAND))
+    second = await bench.hear(inbound("/start", kind=MessageKind.COMMAND))
+    assert len(first) == len(second) == 1
+    assert "sistema automatico" in first[0]
+    assert "sistema automatico" not in second[0]
+
+
+async def test_a_redelivered_message_is_answered_once_h07(make: Make) -> None:
+    bench = make(delay_s=0.05)
+    await bench.meet()
+    message = inbound()
+    assert len(await bench.hear(message, message)) == 1
+    assert await bench.hear(message) == []
+    assert len(bench.answerer.questions) == 1
+
+
+async def test_a_follow_up_carries_the_patients_own_words_h38(make: Make) -> None:
+    bench = make()
+    await bench.hear("Quanto dura l'influenza?", "e per i bambini?")
+    await bench.hear("Cos'è il colesterolo?")
+    assert [question.earlier for question in bench.answerer.questions] == [
+        (),
+        ("Quanto dura l'influenza?",),
+        ("Quanto dura l'influenza?", "e per i bambini?"),
+    ]
+
+
+async def test_a_patients_messages_are_answered_in_their_order(make: Make) -> None:
+    bench = make(delay_s=0.02)
+    texts = [f"domanda numero {number}" for number in range(4)]
+    await bench.hear(*texts)
+    assert [question.text for question in bench.answerer.questions] == texts
+
+
+async def test_patients_do_not_hear_each_others_answers_h22(make: Make) -> None:
+    bench = make(delay_s=0.01)
+    replies = {f"domanda {n}": answer(sentence(f"risposta {n}.")) for n in range(8)}
+    original = bench.answerer.answer
+
+    def answer_it(question: Any, **more: Any) -> Any:
+        bench.answerer.replies = [replies[question.text]]
+        return original(question, **more)
+
+    bench.answerer.answer = answer_it  # type: ignore[method-assign]
+    await bench.meet(*map(str, range(8)))
+    await bench.hear(*(inbound(f"domanda {n}", identity=str(n)) for n in range(8)))
+    for number in range(8):
+        assert bench.channel.texts(str(number))[-1] == f"risposta {number}."
+    assert bench.answerer.most_at_once == 1
+
+
+async def test_who_waits_behind_others_is_told_the_position(make: Make) -> None:
+    bench = make(delay_s=0.1)
+    await bench.meet("a", "b", "c")
+    await bench.hear(*(inbound(identity=name) for name in "abc"))
+    assert len(bench.channel.texts("a")) == 1
+    assert len(bench.channel.texts("b")) == 1
+    assert "posizione 2" in bench.channel.texts("c")[0]
+    assert "112" in bench.channel.texts("c")[0]
+
+
+async def test_a_full_queue_is_said_politely(make: Make) -> None:
+    bench = make(delay_s=0.2, queue_limit=1)
+    await bench.meet("a", "b", "c")
+    await bench.hear(*(inbound(identity=name) for name in "abc"))
+    assert sum("troppe domande" in text for text in bench.channel.texts()) == 1
+
+
+async def test_an_emergency_does_not_wait_for_the_answer_before_it(make: Make) -> None:
+    bench = make(delay_s=1.0)
+    await bench.meet()
+    await bench.conversation.receive(inbound("Che cosa fare per la tosse?"))
+    await asyncio.sleep(0.05)
+    begun = time.monotonic()
+    await bench.conversation.receive(inbound("ho un dolore al petto"))
+    while not bench.channel.sent:
+        await asyncio.sleep(0.005)
+    assert time.monotonic() - begun < 0.3
+    assert "112" in bench.channel.texts()[0]
+    await bench.conversation.idle()
+
+
+@pytest.mark.parametrize("kind", [MessageKind.TEXT, MessageKind.COMMAND, MessageKind.BUTTON, MessageKind.UNREADABLE])
+async def test_the_gate_reads_every_kind_of_message(make: Make, kind: MessageKind) -> None:
+    bench = make()
+    sent = await bench.hear(inbound("dolore al petto", kind=kind))
+    assert len(sent) == 1
+    assert "112" in sent[0]
+    assert bench.answerer.questions == []
+
+
+async def test_an_emergency_is_answered_with_models_and_index_down_h40(make: Make) -> None:
+    bench = make(without_answerer=True)
+    assert "112" in (await bench.hear("dolore al petto"))[0]
+    assert "112" in (await bench.hear("Che cosa fare per la tosse?"))[-1]
+
+
+async def test_the_first_contact_waits_until_the_emergency_is_over(make: Make) -> None:
+    bench = make()
+    assert len(await bench.hear("dolore al petto")) == 1
+    assert "sistema automatico" in (await bench.hear("Che cosa fare per la tosse?"))[0]
+
+
+async def test_the_same_emergency_again_gets_a_shorter_reply(make: Make) -> None:
+    bench = make()
+    first = await bench.hear("dolore al petto")
+    second = await bench.hear("dolore al petto!!")
+    assert len(second[0]) < len(first[0])
+    assert "112" in second[0]
+
+
+async def test_not_an_emergency_answers_the_question_that_was_put_off(make: Make) -> None:
+    bench = make(answer(sentence("Riposo.")))
+    await bench.meet()
+    await bench.hear("Che cosa fare per la tosse?", "ho male al petto quando tossisco")
+    sent = await bench.hear(inbound(ANSWER_PAYLOAD, kind=MessageKind.BUTTON))
+    assert sent == ["Riposo."]
+    assert bench.answerer.questions[-1].text == "ho male al petto quando tossisco"
+    assert bench.answerer.questions[-1].earlier == ("Che cosa fare per la tosse?",)
+    again = await bench.hear(inbound(ANSWER_PAYLOAD, kind=MessageKind.BUTTON))
+    assert len(bench.answerer.questions) == 2
+    assert again[0].startswith("Sono qui")
+
+
+async def test_a_question_about_an_emergency_condition_is_answered_with_the_number_first(make: Make) -> None:
+    bench = make(answer(sentence("È una malattia del cuore.")))
+    await bench.meet()
+    (text,) = await bench.hear("cos'è l'infarto?")
+    assert text.index("112") < text.index("malattia")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("dolore al petto"), DeadlineExceeded("late"), KeyError("tosse")])
+async def test_whatever_breaks_the_patient_hears_an_apology_with_the_number(make: Make, error: Exception) -> None:
+    bench = make(error)
+    await bench.meet()
+    (text,) = await bench.hear("Che cosa fare per la tosse?")
+    assert "Mi scusi" in text
+    assert "112" in text
+
+
+async def test_a_failure_is_logged_by_class_and_stage_only(make: Make, events: list[dict[str, Any]]) -> None:
+    bench = make(RuntimeError("tosse da tre giorni"))
+    await bench.meet()
+    await bench.hear("ho la tosse da tre giorni")
+    (failure,) = [event for event in events if event["event"] == "turn_failed"]
+    assert (failure["error"], failure["stage"]) == ("RuntimeError", "answer")
+    assert "tosse" not in json.dumps(events, default=str)
+
+
+async def test_a_gate_that_breaks_still_gets_an_apology(make: Make) -> None:
+    bench = make()
+
+    def fail(*_: Any) -> Any:
+        raise RuntimeError("gate")
+
+    bench.gate.read = fail  # type: ignore[method-assign]
+    assert "112" in (await bench.hear("Che cosa fare per la tosse?"))[0]
+
+
+async def test_who_blocked_the_bot_is_forgotten_h06(make: Make, events: list[dict[str, Any]]) -> None:
+    bench = make()
+    await bench.meet()
+    bench.channel.failure = RecipientGone("gone")
+    await bench.hear("Che cosa fare per la tosse?")
+    assert len(bench.sessions) == 0
+    assert not [event for event in events if event["event"] == "turn_failed"]
+
+
+async def test_a_refused_message_ends_the_turn_quietly(make: Make, events: list[dict[str, Any]]) -> None:
+    bench = make()
+    await bench.meet()
+    bench.channel.failure = DeliveryFailed("refused")
+    await bench.hear("Che cosa fare per la tosse?")
+    assert [event["event"] for event in events if "error" in event] == ["turn_failed"]
+
+
+async def test_what_cannot_be_read_gets_only_text_h04(make: Make) -> None:
+    bench = make()
+    await bench.meet()
+    (text,) = await bench.hear(inbound("", kind=MessageKind.UNREADABLE, locale_hint="es-MX"))
+    assert "Por ahora solo leo texto" in text
+    assert "911" in text
+
+
+async def test_language_and_country_chosen_by_button_hold(make: Make) -> None:
+    bench = make()
+    await bench.meet()
+    await bench.hear(inbound("language:es", kind=MessageKind.BUTTON), inbound("country:CO", kind=MessageKind.BUTTON))
+    (text,) = await bench.hear(inbound("", kind=MessageKind.UNREADABLE))
+    assert "123" in text
+    await bench.hear("Che cosa fare per la tosse?")
+    assert bench.answerer.questions[-1].language is ES
+
+
+async def test_a_phone_prefix_tells_the_country(make: Make) -> None:
+    bench = make()
+    (text,) = await bench.hear(inbound("dolore al petto", country_hint="MX"))
+    assert "911" in text
+
+
+async def test_a_message_beyond_all_measure_is_refused_politely(make: Make) -> None:
+    bench = make()
+    await bench.meet()
+    (text,) = await bench.hear("tosse " * 800)
+    assert "troppo lungo" in text
+
+
+async def test_a_flood_of_one_patient_is_slowed_down_once(make: Make) -> None:
+    bench = make(delay_s=0.02)
+    await bench.meet()
+    sent = await bench.hear(*(f"domanda {number}" for number in range(12)))
+    assert sum("molti messaggi" in text for text in sent) == 1
+    assert len(bench.answerer.questions) == 5
+
+
+async def test_a_new_start_forgets_what_was_said(make: Make) -> None:
+    bench = make()
+    await bench.hear("Quanto dura l'influenza?")
+    await bench.hear(inbound("/nuovo", kind=MessageKind.COMMAND))
+    await bench.hear("e per i bambini?")
+    assert bench.answerer.questions[-1].earlier == ()
+
+
+async def test_an_abstention_is_rendered(make: Make) -> None:
+    bench = make(Abstention(kind=AbstentionKind.OFF_TOPIC, language=IT))
+    await bench.meet()
+    assert "solo a domande sulla salute" in (await bench.hear("Chi ha vinto il Giro 1998?"))[0]
+
+
+async def test_finishing_lets_an_answer_go_out(make: Make) -> None:
+    bench = make(answer(sentence("Riposo.")), delay_s=0.1)
+    await bench.meet()
+    await bench.conversation.receive(inbound())
+    await bench.conversation.finish(grace_s=2)
+    assert bench.channel.texts() == ["Riposo."]
+
+
+async def test_finishing_apologises_for_what_takes_too_long(make: Make) -> None:
+    bench = make(delay_s=30)
+    await bench.meet()
+    await bench.conversation.receive(inbound())
+    await asyncio.sleep(0.05)
+    await bench.conversation.finish(grace_s=0.05)
+    assert "Mi scusi" in bench.channel.texts()[0]
+    assert bench.conversation.running == 0
+
+
+async def test_with_too_many_turns_running_only_emergencies_are_taken(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.conversation._MAX_TASKS", 1)
+    bench = make(delay_s=0.1)
+    await bench.meet("a", "b")
+    await bench.conversation.receive(inbound(identity="a"))
+    await bench.conversation.receive(inbound(identity="b"))
+    await bench.conversation.receive(inbound("dolore al petto", identity="b"))
+    await bench.conversation.idle()
+    assert len(bench.channel.texts("b")) == 1
+    assert "112" in bench.channel.texts("b")[0]
+
+
+@pytest.mark.parametrize(
+    ("message", "session", "expected"),
+    [
+        (inbound("¿Qué es la fiebre?"), Session(last_seen=0), ES),
+        (inbound("Che cos'è la febbre?", locale_hint="es"), Session(last_seen=0), IT),
+        (inbound("¿Qué es la fiebre?"), Session(last_seen=0, language=IT), IT),
+        (inbound("", kind=MessageKind.UNREADABLE, locale_hint="es-AR"), Session(last_seen=0), ES),
+        (inbound("", kind=MessageKind.UNREADABLE, locale_hint="de"), Session(last_seen=0), IT),
+        (inbound("ok"), Session(last_seen=0, language_prior=ES), ES),
+    ],
+)
+def test_the_language_is_chosen_read_or_hinted(message: InboundMessage, session: Session, expected: Language) -> None:
+    assert language_of(message, session) is expected

@@ -1,0 +1,121 @@
+import asyncio
+
+from bot.sessions import MAX_TURN_CHARACTERS, Session, Sessions, key_of
+from channels.messages import Platform
+from locales.language import Language
+from tests.builders import inbound, red_flag
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+KEY = (Platform.TELEGRAM, "chat", "42")
+
+
+def test_one_person_in_two_chats_has_two_sessions() -> None:
+    assert key_of(inbound(chat="a")) != key_of(inbound(chat="b"))
+    assert key_of(inbound(chat="a", text="x")) == key_of(inbound(chat="a", text="y"))
+
+
+def test_only_the_last_turns_are_kept_and_none_longer_than_the_limit() -> None:
+    session = Session(last_seen=0)
+    for number in range(20):
+        session.remember(f"{number:02d}" + "a" * 5000, number)
+    assert len(session.earlier()) == 15
+    assert session.earlier()[0].startswith("05")
+    assert max(map(len, session.earlier())) == MAX_TURN_CHARACTERS
+
+
+def test_the_burst_is_the_last_minute() -> None:
+    session = Session(last_seen=0)
+    session.remember("long ago", 0)
+    session.remember("just now", 50)
+    assert session.burst(70) == ("just now",)
+
+
+def test_no_word_of_a_patient_is_in_a_repr() -> None:
+    session = Session(last_seen=0)
+    session.remember("dolore al petto", 0)
+    session.keep_pending("dolore al petto", 0)
+    assert "petto" not in repr(session)
+    assert "petto" not in repr(session.turns)
+
+
+def test_a_session_is_closed_after_its_idle_time_and_not_at_the_next_message() -> None:
+    clock = Clock()
+    sessions = Sessions(idle_s=1800, clock=clock)
+    sessions.touch(KEY).remember("words", clock.now)
+    clock.now += 1799
+    assert sessions.purge() == 1
+    clock.now += 1
+    assert sessions.purge() is None
+    assert len(sessions) == 0
+
+
+def test_in_a_session_that_goes_on_a_turn_lives_no_longer() -> None:
+    clock = Clock()
+    sessions = Sessions(idle_s=1800, clock=clock)
+    session = sessions.touch(KEY)
+    session.remember("first", clock.now)
+    session.keep_pending("put off", clock.now)
+    clock.now += 1000
+    sessions.touch(KEY).remember("second", clock.now)
+    clock.now += 800
+    assert sessions.purge() == 1000
+    assert session.earlier() == ("second",)
+    assert session.take_pending() is None
+
+
+async def test_the_purger_closes_sessions_by_itself() -> None:
+    sessions = Sessions(idle_s=0.05)
+    purger = asyncio.create_task(sessions.purge_forever())
+    await asyncio.sleep(0.01)
+    sessions.touch(KEY)
+    await asyncio.sleep(0.25)
+    assert len(sessions) == 0
+    sessions.touch(KEY)
+    await asyncio.sleep(0.25)
+    assert len(sessions) == 0
+    purger.cancel()
+
+
+def test_one_session_too_many_drops_the_one_untouched_longest() -> None:
+    sessions = Sessions(limit=2, clock=Clock())
+    first, second, third = ((Platform.TELEGRAM, name, name) for name in "abc")
+    kept = sessions.touch(first)
+    sessions.touch(second)
+    sessions.touch(first)
+    sessions.touch(third)
+    assert sessions.touch(first) is kept
+    assert len(sessions) == 2
+
+
+def test_forgetting_keeps_only_what_the_patient_chose() -> None:
+    session = Session(last_seen=0, language=Language.SPANISH, country="MX", language_prior=Language.SPANISH, met=True)
+    session.remember("words", 0)
+    session.keep_pending("words", 0)
+    session.forget()
+    assert session.earlier() == ()
+    assert session.take_pending() is None
+    assert session.language_prior is None
+    assert (session.language, session.country, session.met) == (Language.SPANISH, "MX", True)
+
+
+def test_an_escalation_of_the_same_kind_is_a_repeat_for_ten_minutes() -> None:
+    session = Session(last_seen=0)
+    assert session.note_escalation(red_flag(category="heart"), 0) is False
+    assert session.note_escalation(red_flag(category="stroke"), 1) is False
+    assert session.note_escalation(red_flag(category="heart"), 599) is True
+    assert session.note_escalation(red_flag(category="heart"), 600) is False
+
+
+def test_a_put_off_question_is_given_once() -> None:
+    session = Session(last_seen=0)
+    session.keep_pending("question", 0)
+    assert session.take_pending() == "question"
+    assert session.take_pending() is None

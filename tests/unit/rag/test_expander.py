@@ -1,0 +1,62 @@
+import pytest
+
+from locales.language import Language
+from rag.expander import Direction, Expander, Lexicon, LexiconEntry
+from rag.types import Intent, Interpretation
+
+ITALIAN, SPANISH = Language.ITALIAN, Language.SPANISH
+
+ENTRIES = [
+    LexiconEntry(lay=("mal di testa", "male alla testa"), clinical=("cefalea",), direction=Direction.BOTH),
+    LexiconEntry(lay=("testa",), clinical=("capo",), direction=Direction.BOTH),
+    LexiconEntry(lay=("pressione alta",), clinical=("ipertensione arteriosa",), direction=Direction.BOTH),
+    LexiconEntry(lay=("bruciore di stomaco",), clinical=("reflusso",), direction=Direction.TO_CLINICAL),
+    LexiconEntry(lay=("mutua",), clinical=("medico di base",), direction=Direction.BOTH, countries=frozenset({"IT"})),
+]
+
+
+def expansions(question: str, country: str | None = None) -> tuple[str, ...]:
+    understood = Interpretation(language=ITALIAN, intent=Intent.SYMPTOM, self_contained=question)
+    query = Expander({ITALIAN: Lexicon(ITALIAN, ENTRIES)}).expand(understood, country)
+    assert query.question == question
+    assert query.intent is Intent.SYMPTOM
+    return query.expansions
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Ho mal di testa da ieri", ("Ho cefalea da ieri",)),
+        ("MAL DI TESTA", ("cefalea",)),
+        ("cos'è la cefalea?", ("cos'è la mal di testa?",)),
+        ("ho la pressione alta e il mal di testa", ("ho la ipertensione arteriosa e il cefalea",)),
+        ("mi gira la testa", ("mi gira la capo",)),
+        ("ho bruciori di stomaco", ("ho reflusso",)),
+        ("cos'è il reflusso?", ()),
+        ("che tempo fa?", ()),
+        ("", ()),
+    ],
+)
+def test_the_other_words_stand_in_place_of_the_patients(question: str, expected: tuple[str, ...]) -> None:
+    assert expansions(question) == expected
+
+
+@pytest.mark.parametrize(("country", "expected"), [("IT", ("vado dal medico di base",)), ("CH", ()), (None, ())])
+def test_a_word_of_one_country_counts_only_there(country: str | None, expected: tuple[str, ...]) -> None:
+    assert expansions("vado dal mutua", country) == expected
+
+
+def test_a_stop_word_is_not_taken_for_a_form_with_its_stem() -> None:
+    entry = LexiconEntry(lay=("parir",), clinical=("parto",), direction=Direction.BOTH)
+    understood = Interpretation(language=SPANISH, intent=Intent.QUESTION, self_contained="tratamientos para la tos")
+    assert Expander({SPANISH: Lexicon(SPANISH, [entry])}).expand(understood).expansions == ()
+
+
+def test_a_language_without_a_lexicon_is_not_expanded() -> None:
+    understood = Interpretation(language=SPANISH, intent=Intent.QUESTION, self_contained="mal di testa")
+    assert Expander({}).expand(understood).expansions == ()
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_the_lexicon_of_every_language_loads(language: Language) -> None:
+    assert Lexicon.load(language).language is language
