@@ -63,6 +63,9 @@ class Conversation:
 
     async def receive(self, message: InboundMessage) -> None:
         """Take a message and return at once; the turn runs in the background."""
+        if not self._parts.registry.claim(message.sender.platform, message.message_id):
+            self._parts.telemetry.event("duplicate", platform=message.sender.platform.value)
+            return
         if len(self._tasks) >= _MAX_TASKS and self._parts.gate.read(message.text).red_flag is None:
             self._parts.telemetry.warning("message_dropped", count=len(self._tasks))
             return
@@ -112,11 +115,8 @@ class Conversation:
             )  # fmt: skip
 
     async def _respond(self, message: InboundMessage, log: TurnLog) -> str:
-        """One turn; returns the kind of its outcome."""
+        """One turn; returns the kind of its outcome. Nothing is awaited before the emergency or the session's lock is reached."""
         parts = self._parts
-        with log.stage("claim"):
-            if not await parts.registry.claim(message.sender.platform, message.message_id):
-                return "duplicate"
         with log.stage("gate"):
             session = parts.sessions.touch(key_of(message))
             _take_hints(session, message)
@@ -127,12 +127,16 @@ class Conversation:
             session.remember(message.text, now)
         if reading.red_flag is not None:
             with log.stage("escalate"):
-                return await self._escalate(reading.red_flag, message, session, now)
+                outcome = await self._escalate(reading.red_flag, message, session, now)
+            await parts.registry.record(message.sender.platform, message.message_id)
+            return outcome
         if session.waiting >= _MAX_WAITING:
             return await self._slow_down(message, session)
         with _counted(session):
             async with session.lock:
-                return await self._reply(message, session, earlier, reading, log)
+                with log.stage("claim"):
+                    is_first = await parts.registry.record(message.sender.platform, message.message_id)
+                return await self._reply(message, session, earlier, reading, log) if is_first else "duplicate"
 
     async def _reply(
         self, message: InboundMessage, session: Session, earlier: tuple[str, ...], reading: GateReading, log: TurnLog

@@ -4,7 +4,8 @@ A pattern is written as words separated by spaces, after the same normalisation 
 
     word      that word                    a|b|c*   any of these
     stem*     a word that starts so        @name    any word of a class
-    word?     may be missing               #38-42   a number in that range, in digits or letters
+    a|b_c     a, or b followed by c        #38-42   a number in that range, in digits or letters
+    word?     may be missing
     ..        up to three words between    ..6      up to six
     <!a|b     (first) not after these      !a|b     (last) not before these
 """
@@ -12,6 +13,8 @@ A pattern is written as words separated by spaces, after the same normalisation 
 import itertools
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -27,10 +30,15 @@ _BREAKS = {",": COMMA, ";": COMMA, ":": COMMA, "(": COMMA, ")": COMMA, "\n": LIN
 _TOKEN = re.compile(r"\d+[.,]\d+|[^\W_](?:[^\W_]|[@$*](?=[^\W_]))*|\.{2,}|[,;:().!?\n]|[^\w\s]")
 _DEGREES = re.compile(r"[°º]")
 _APOSTROPHES = re.compile(r"['’‘`´ʼ]")
+# Combining accents, soft hyphen, zero-width and direction marks, variation selectors, tags.
+_INVISIBLE = re.compile("[\u0300-\u036f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]")
 _STRETCHED = re.compile(r"([^\W\d_])\1{2,}")
 _COMPOUND_NUMBER = re.compile(r"(\d+)[ey](\d)")
 _LEET = str.maketrans({"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "*": ""})
 _SPELLED_OUT = 4
+
+NOT_NEGATOR = "not_negator"
+"""The concept whose patterns hold a negator that denies nothing ("non ce la faccio più")."""
 
 
 class PatternError(ValueError):
@@ -63,6 +71,7 @@ class _Pattern:
     concept: str
     elements: tuple[int | _Gap, ...]
     required: frozenset[int]
+    longest: int
     not_before: int | None
     not_after: int | None
 
@@ -70,9 +79,8 @@ class _Pattern:
 def fold(text: str) -> str:
     """Lower case, without accents, invisible characters, degree signs and apostrophes."""
     text = unicodedata.normalize("NFKC", _DEGREES.sub(" ", text)).casefold()
-    text = "".join(
-        character for character in unicodedata.normalize("NFD", text) if unicodedata.category(character) not in {"Mn", "Cf"}
-    )
+    if not text.isascii():
+        text = _INVISIBLE.sub("", unicodedata.normalize("NFD", text))
     return _APOSTROPHES.sub(" ", text)
 
 
@@ -243,6 +251,16 @@ def _respelled(word: str) -> set[str]:
     return variants
 
 
+def _choices(word: str) -> list[list[str]]:
+    """What may stand in a place: words, several words ("infarto|ataque_al_corazon"), or nothing ("word?")."""
+    optional = word.endswith("?")
+    alternatives = word.removesuffix("?").split("|")
+    single = [alternative for alternative in alternatives if "_" not in alternative]
+    choices = [["|".join(single)]] if single else []
+    choices += [alternative.split("_") for alternative in alternatives if "_" in alternative]
+    return [*choices, []] if optional else choices
+
+
 class PatternMatcher:
     """Finds every concept of the data in a message, in one pass over its words."""
 
@@ -253,47 +271,75 @@ class PatternMatcher:
         classes: Mapping[str, str],
         spelling: Mapping[str, str],
         numbers: Mapping[str, float],
+        negators: Iterable[str] = (),
         never_corrected: Iterable[str] = (),
     ) -> None:
         self._classes = classes
         self._vocabulary = _Vocabulary(spelling, numbers, never_corrected)
-        self._patterns = [
-            pattern for concept, texts in concepts.items() for text in texts for pattern in self._compile(concept, text)
-        ]
+        self._negators = frozenset(negators)
+        self._first: list[_Pattern] = []
+        self._by_element: dict[int, list[_Pattern]] = {}
+        patterns = [pattern for concept, texts in concepts.items() for text in dict.fromkeys(texts) for pattern in self._compile(concept, text)]
+        used = Counter(element for pattern in patterns for element in pattern.required)
+        for pattern in patterns:
+            rarest = min(pattern.required, key=lambda element: used[element])
+            self._by_element.setdefault(rarest, []).append(pattern)
 
     def find(self, tokens: Tokens) -> dict[str, list[Span]]:
         """Where each concept occurs, in no particular order; concepts that do not occur are absent."""
         memory: dict[str, set[int]] = {}
-        at: list[set[int]] = []
         positions: dict[int, list[int]] = {}
         for index, word in enumerate(tokens.words):
             if word not in memory:
                 memory[word] = self._vocabulary.elements_of(word)
-            at.append(memory[word])
             for element in memory[word]:
                 positions.setdefault(element, []).append(index)
-        present = positions.keys()
-        found: dict[str, list[Span]] = {}
-        for pattern in self._patterns:
-            if pattern.required <= present:
-                first = pattern.elements[0]
-                for start in positions[first] if isinstance(first, int) else ():
-                    span = _match(pattern, start, at, tokens.breaks)
-                    if span:
-                        found.setdefault(pattern.concept, []).append(span)
-        return found
+        at = [memory[word] for word in tokens.words]
+        candidates = [
+            pattern
+            for element in positions
+            for pattern in self._by_element.get(element, ())
+            if pattern.required <= positions.keys()
+        ]
+        candidates.sort(key=lambda pattern: pattern.concept != NOT_NEGATOR)
+        found: dict[str, set[Span]] = {}
+        denied = {index for index, word in enumerate(tokens.words) if word in self._negators}
+        text = _Text(at=at, breaks=tokens.breaks, denied=denied)
+        for pattern in candidates:
+            for start in _starts(pattern, positions):
+                span = _match(pattern, start, text)
+                if span:
+                    found.setdefault(pattern.concept, set()).add(span)
+                    if pattern.concept == NOT_NEGATOR:
+                        denied.difference_update(range(span.start, span.end))
+        return {concept: list(spans) for concept, spans in found.items()}
 
     def _compile(self, concept: str, text: str) -> Iterator[_Pattern]:
         words = [part for word in text.split() for part in self._parts(word)]
         not_before = self._guard(words.pop(0)[2:]) if words and words[0].startswith("<!") else None
         not_after = self._guard(words.pop()[1:]) if words and words[-1].startswith("!") else None
-        choices = [(word[:-1], None) if word.endswith("?") else (word,) for word in words]
-        for choice in itertools.product(*choices):
-            elements = tuple(self._element(word) for word in choice if word is not None)
+        for choice in itertools.product(*map(_choices, words)):
+            elements = self._joined(word for words in choice for word in words)
             required = frozenset(element for element in elements if isinstance(element, int))
-            if not elements or isinstance(elements[0], _Gap) or isinstance(elements[-1], _Gap):
-                raise PatternError(f"{concept}: {text!r} must start and end with a word")
-            yield _Pattern(concept=concept, elements=elements, required=required, not_before=not_before, not_after=not_after)
+            if not elements or isinstance(elements[0], _Gap):
+                raise PatternError(f"{concept}: {text!r} must start with a word")
+            longest = sum(element.most if isinstance(element, _Gap) else 1 for element in elements)
+            yield _Pattern(
+                concept=concept, elements=elements, required=required, longest=longest, not_before=not_before, not_after=not_after
+            )
+
+    def _joined(self, words: Iterable[str]) -> tuple[int | _Gap, ...]:
+        """Elements in order, with gaps that meet where a word is missing made one, and none at the end."""
+        elements: list[int | _Gap] = []
+        for element in map(self._element, words):
+            last = elements[-1] if elements else None
+            if isinstance(last, _Gap) and isinstance(element, _Gap):
+                elements[-1] = _Gap(last.most + element.most)
+            else:
+                elements.append(element)
+        while elements and isinstance(elements[-1], _Gap):
+            elements.pop()
+        return tuple(elements)
 
     def _parts(self, word: str) -> list[str]:
         """Split an elided word ("l'infarto") as a message is split."""
@@ -314,20 +360,40 @@ class PatternMatcher:
         return self._vocabulary.element(self._expanded(word))
 
 
-def _match(pattern: _Pattern, start: int, at: Sequence[set[int]], breaks: Sequence[int]) -> Span | None:
-    if pattern.not_before is not None and start > 0 and breaks[start] < COMMA and pattern.not_before in at[start - 1]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    at: Sequence[set[int]]
+    breaks: Sequence[int]
+    denied: set[int]  # words that deny: a gap does not reach across them
+
+
+def _starts(pattern: _Pattern, positions: Mapping[int, list[int]]) -> Iterable[int]:
+    """Where the pattern may begin: its first word, near its rarest one."""
+    first = pattern.elements[0]
+    if not isinstance(first, int):
+        return ()
+    begins = positions[first]
+    rarest = min(pattern.required, key=lambda element: len(positions[element]))
+    if len(begins) <= len(positions[rarest]):
+        return begins
+    near: set[int] = set()
+    for position in positions[rarest]:
+        near.update(begins[bisect_left(begins, position - pattern.longest) : bisect_right(begins, position)])
+    return near
+
+
+def _match(pattern: _Pattern, start: int, text: _Text) -> Span | None:
+    if pattern.not_before is not None and start > 0 and text.breaks[start] < COMMA and pattern.not_before in text.at[start - 1]:
         return None
-    end = _match_from(pattern.elements, 1, start + 1, at, breaks)
+    end = _match_from(pattern.elements, 1, start + 1, text)
     if end is None:
         return None
-    if pattern.not_after is not None and end < len(at) and breaks[end] < SENTENCE and pattern.not_after in at[end]:
+    if pattern.not_after is not None and end < len(text.at) and text.breaks[end] < SENTENCE and pattern.not_after in text.at[end]:
         return None
     return Span(start, end)
 
 
-def _match_from(
-    elements: Sequence[int | _Gap], index: int, position: int, at: Sequence[set[int]], breaks: Sequence[int]
-) -> int | None:
+def _match_from(elements: Sequence[int | _Gap], index: int, position: int, text: _Text) -> int | None:
     if index == len(elements):
         return position
     element = elements[index]
@@ -335,11 +401,13 @@ def _match_from(
     if isinstance(element, _Gap):
         most, index = element.most, index + 1
         element = elements[index]
-    for place in range(position, min(position + most + 1, len(at))):
-        if breaks[place] >= SENTENCE:
+    for place in range(position, min(position + most + 1, len(text.at))):
+        if text.breaks[place] >= SENTENCE:
             return None
-        if element in at[place]:
-            end = _match_from(elements, index + 1, place + 1, at, breaks)
+        if element in text.at[place]:
+            end = _match_from(elements, index + 1, place + 1, text)
             if end is not None:
                 return end
+        if place in text.denied:
+            return None
     return None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import locales
-from bot.red_flag_patterns import COMMA, LINE, PatternMatcher, Span, Tokens, tokenise
+from bot.red_flag_patterns import COMMA, LINE, NOT_NEGATOR, PatternMatcher, Span, Tokens, tokenise
 from locales.language import Language
 
 _DIRECTORY = Path(locales.__file__).parent
@@ -126,14 +126,15 @@ class SafetyGate:
             concepts = _merged_lists(words, "concepts")
             rules = [_rule(category, row) for category in table["categories"] for row in category["rules"]]
             _check(rules, concepts)
+            negators = frozenset(word for part in words for word in part["negators"])
             matcher = PatternMatcher(
                 concepts,
                 classes=_merged_classes(words),
                 spelling={key: value for part in words for key, value in part.get("spelling", {}).items()},
                 numbers={key: value for part in words for key, value in part.get("numbers", {}).items()},
+                negators=negators,
                 never_corrected=[word for part in words for word in part.get("never_corrected", ())],
             )
-            negators = frozenset(word for part in words for word in part["negators"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise RedFlagDataError(f"the red-flag data cannot be used: {error}") from error
         return cls(matcher, rules, negators, table.get("emoji", {}))
@@ -188,14 +189,15 @@ class SafetyGate:
         inside = {
             index
             for concept, spans in found.items()
-            if "." in concept or concept == "not_negator"
+            if "." in concept or concept == NOT_NEGATOR
             for span in spans
+            if span.end - span.start > 1
             for index in range(span.start, span.end)
         }
         past = _around(found.get("past", ()), _clauses(tokens, found.get("clause_start", ())))
         sentences = _runs(tokens, LINE)
-        asked = _around(found.get("question", ()), sentences) - _around(found.get("personal", ()), sentences)
-        asked |= _around(found.get("conditional", ()), sentences)
+        asked = _rest(found.get("question", ()), sentences) - _around(found.get("personal", ()), sentences)
+        asked |= _rest(found.get("conditional", ()), sentences)
         occurrences: dict[str, list[_Occurrence]] = {}
         for concept, spans in found.items():
             kept = [
@@ -325,6 +327,14 @@ def _around(spans: Sequence[Span], runs: Sequence[int]) -> set[int]:
     """Every word of the runs that hold one of `spans`."""
     holding = {runs[span.start] for span in spans} | {runs[span.end - 1] for span in spans}
     return {index for index, run in enumerate(runs) if run in holding} if holding else set()
+
+
+def _rest(spans: Sequence[Span], runs: Sequence[int]) -> set[int]:
+    """Every word from the beginning of one of `spans` to the end of its run."""
+    starts: dict[int, int] = {}
+    for span in spans:
+        starts[runs[span.start]] = min(span.start, starts.get(runs[span.start], span.start))
+    return {index for index, run in enumerate(runs) if index >= starts.get(run, len(runs))}
 
 
 def _rule(category: Mapping[str, Any], row: Mapping[str, Any]) -> _Rule:

@@ -207,6 +207,18 @@ class Progress:
         self._stream.flush()
 
 
+def news(line: str) -> str:
+    """What a line of pip's verbose output tells a person who waits; empty if nothing."""
+    line = _ANSI.sub("", line).strip()
+    compiled = re.match(r"\[(\d+)/(\d+)\] ", line)
+    if compiled:
+        return f"compiling, file {compiled[1]} of {compiled[2]}"
+    told = re.match(
+        r"(Collecting|Downloading|Building wheel for|Installing collected packages|Successfully installed)\b(\s\S+)?", line
+    )
+    return told[0].rstrip(":") if told else ""
+
+
 def run(step: str, command: list[str], *, log: Path, environment: dict[str, str] | None = None) -> None:
     """Run `command`, showing how long it takes and its last line.
 
@@ -238,8 +250,7 @@ def run(step: str, command: list[str], *, log: Path, environment: dict[str, str]
             if line is None:
                 break
             output.append(line)
-            if not line.startswith(("WARNING", "Looking in ")):
-                last = _ANSI.sub("", line).strip() or last
+            last = news(line) or last
             progress.show(last)
         code = process.wait()
     except BaseException:
@@ -286,7 +297,7 @@ def install(environment: Path, *, portable: bool) -> None:
     lock = PROJECT / "requirements.lock"
     flavour = "portable" if portable else "native"
     packages_key = digest(lock, PROJECT / "deploy" / "llama-lean.cmake", flavour)
-    pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+    pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--verbose"]
 
     if not stamps.done("packages", packages_key):
         check_compiler()

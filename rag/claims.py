@@ -53,6 +53,7 @@ class ClaimWords:
     """The word lists of one language, ready for matching; phrases are tuples of normalised words, longest first."""
 
     phrases: tuple[tuple[tuple[str, ...], Item | None], ...]
+    prepositions: dict[str, str]
     units: frozenset[str]
     separators: frozenset[str]
     alternatives: frozenset[str]
@@ -75,6 +76,7 @@ def _load(language: Language) -> ClaimWords:
     ordered = sorted(phrases.items(), key=lambda entry: -len(entry[0]))
     return ClaimWords(
         phrases=tuple(ordered),
+        prepositions={form: name for name, forms in data["prepositions"].items() for form in forms.split()},
         units=frozenset(data["units"].split()),
         separators=frozenset(data["separators"]),
         alternatives=frozenset(data["alternatives"]),
@@ -88,6 +90,7 @@ def segments(sentence: str, words: ClaimWords) -> tuple[Segment, ...]:
     items: list[Item] = []
     conditional = alternative = False
     tokens = _words(sentence)
+    governor = ""  # the preposition before an item: "with flu" must not become "the flu"
     position = 0
     while position < len(tokens):
         token = tokens[position]
@@ -101,11 +104,16 @@ def segments(sentence: str, words: ClaimWords) -> tuple[Segment, ...]:
             alternative = token in words.alternatives
             conditional = opens_condition or (conditional and token in words.separators)
         if item is not None and token not in words.separators:
-            items.append(item)
+            items.append(_governed(item, governor))
+        governor = words.prepositions.get(token, "" if item is not None else governor)
         position += length
     if items:
         found.append(Segment(tuple(items), conditional, alternative))
     return tuple(found)
+
+
+def _governed(item: Item, governor: str) -> Item:
+    return Item(key=f"{governor} {item.key}", marker=item.marker) if governor and item.marker is None else item
 
 
 def _item(tokens: Sequence[str], position: int, words: ClaimWords) -> tuple[Item | None, int]:

@@ -1,7 +1,7 @@
 """Whether the index covers a question at all: several weak signs, weighed together by a logistic regression.
 
-No single sign decides. "La pressione delle gomme" shares its words with a page on hypertension, a question in everyday words shares
-none with the page that answers it, and E5 gives unrelated texts a cosine of 0.8.
+No single sign decides. "La pressione delle gomme" shares its words with a page on hypertension, a question in everyday words
+shares none with the page that answers it, and E5 gives unrelated texts a cosine of 0.8.
 """
 
 import math
@@ -51,10 +51,13 @@ class CoverageWeights:
 
 SIGN_NAMES = tuple(sign.name for sign in fields(CoverageSigns))
 
-# Fitted by rag/evaluation/calibration.py on 200 questions (tests/data/questions/topicality_dev.jsonl, coverage_dev.jsonl) over the
-# starter corpus with its default embedder. Of questions that a fit had not seen (five folds), 96 % of the uncovered were refused
+# Fitted by rag/evaluation/calibration.py on 200 questions (topicality_dev.jsonl and coverage_dev.jsonl of tests/data/questions)
+# over the starter corpus with its default embedder. Of questions that a fit had not seen (five folds), 96 % of the uncovered were refused
 # (far from health, or neighbouring health topics) and 95 % of the covered answered; without the list `elsewhere` 93 % and 93 %.
-WEIGHTS = CoverageWeights(weights=(2.73, 1.06, 1.01, 0.43, 1.59, 2.20, -2.13, -2.08, 1.24, -0.42, -1.91), constant=-1.82)
+WEIGHTS = CoverageWeights(
+    weights=(2.73, 1.06, 1.01, 0.43, 1.59, 2.20, -2.13, -2.08, 1.24, -0.42, -1.91),
+    constant=-1.82,
+)
 THRESHOLD = 0.40  # from 0.35 to 0.50 both shares move by less than three points
 
 
@@ -133,11 +136,16 @@ class Stems:
 
     @classmethod
     def of(cls, tokens: Iterable[str]) -> "Stems":
+        """Gather stems."""
         whole = frozenset(tokens)
         return cls(whole, frozenset(token[:_STEM_LETTERS] for token in whole if len(token) >= _STEM_LETTERS))
 
     def __contains__(self, token: str) -> bool:
         return token in self.whole or (len(token) >= _STEM_LETTERS and token[:_STEM_LETTERS] in self.beginnings)
+
+
+def _share_missing(tokens: Sequence[str], passages: Stems) -> float:
+    return sum(token not in passages for token in tokens) / len(tokens) if tokens else 0.0
 
 
 def _page_tokens(hit: Hit, language: Language) -> list[str]:

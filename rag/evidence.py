@@ -31,10 +31,12 @@ _PASSAGE_RANK: Final = 1.2
 _RIGHT_SECTION: Final = 1.6
 _RIGHT_POPULATION: Final = 1.0
 _WRONG_PAGE: Final = -1.5
-_DURATION: Final = 0.6
+_DURATION: Final = 1.2
+_FRAIL_ADVICE: Final = 1.0
 _CONSTANT: Final = -2.2
 
 _YOUNG: Final = frozenset({Population.CHILD, Population.INFANT})
+_FRAIL: Final = frozenset({Population.INFANT, Population.PREGNANCY})
 _UNKNOWN_BACKGROUND: Final = CorpusStatistics(background_mean=0.81, background_std=0.026)
 
 
@@ -63,7 +65,7 @@ class _Passage:
 
 
 class EvidenceSelector:
-    """Selects evidence in one language. Refuses as a whole first: a sentence is evidence only in an index that covers the question."""
+    """Selects evidence in one language; first it refuses as a whole what the index does not cover."""
 
     def __init__(self, language: Language, embedder: Embedder) -> None:
         self._language = language
@@ -99,13 +101,14 @@ class EvidenceSelector:
         nearest = reader.dense(vector, _NEAREST)
         if self.coverage(text, hits, nearest, reader.statistics, expansions) < THRESHOLD:
             return []
-        passages = self._passages([*hits, *self._beside(hits, nearest, self._words.asked(text))], reader)
+        passages = self._passages([*hits, *self._beside(hits, nearest, self._asked(text, interpretation.population))], reader)
         question = self._question(interpretation, hits, passages, expansions, vector, reader.statistics)
         found = [
             Evidence(chunk=passage.chunk, sentence=sentence, strength=strength)
             for passage in passages
             for place, sentence in enumerate(passage.chunk.sentences)
             if may_be_shown(sentence)
+            and self._words.suits(sentence.text, interpretation.population)
             and (strength := self._strength(question, passage, place, sentence, reader.statistics)) >= _WEAKEST
         ]
         return self._best(found, question)
@@ -150,12 +153,19 @@ class EvidenceSelector:
             tokens=weights,
             vector=vector,
             # A section that no passage has cannot be preferred, and all others would only seem weak.
-            asked=self._words.asked(text) & {passage.section for passage in passages if passage.section},
+            asked=self._asked(text, population) & {passage.section for passage in passages if passage.section},
             asks_duration=self._words.asks_duration.search(folded(text)) is not None,
             population=population,
             main_pages=self._main_pages(hits, weights, population),
             topics=None if is_named or not topics.whole else topics,
         )
+
+    def _asked(self, text: str, population: Population | None) -> frozenset[Section]:
+        """The sections that answer a question; for a baby or a pregnancy, what to do begins with the doctor."""
+        asked = self._words.asked(text)
+        if self._words.asks_duration.search(folded(text)):
+            asked -= {Section.REMEDIES}  # "quanto ci vuole per guarire" asks for no cure
+        return asked | {Section.DOCTOR} if Section.REMEDIES in asked and population in _FRAIL else asked
 
     def _passages(self, hits: Sequence[Hit], reader: IndexReader) -> list[_Passage]:
         vectors = reader.sentence_vectors([hit.chunk.chunk_id for hit in hits])
@@ -207,6 +217,8 @@ class EvidenceSelector:
         signs = _CONSTANT + _SENTENCE_NEARNESS * near + _SHARED_WORDS * shared + _PASSAGE_RANK * passage.rank_score
         signs += _RIGHT_SECTION * _section_fit(question.asked, passage.section)
         signs += _RIGHT_POPULATION * _fit(limits, question.population)
+        if limits and passage.section is Section.DOCTOR and question.population in _FRAIL and question.population in limits:
+            signs += _FRAIL_ADVICE
         if question.asks_duration and self._words.tells_duration.search(folded(sentence.text)):
             signs += _DURATION
         if passage.chunk.document_id not in question.main_pages:

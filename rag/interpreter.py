@@ -123,7 +123,8 @@ class _Reader:
         earlier = [_bare(normalise(text), self._words) for text in question.earlier[-_EARLIER:]]
         standing = self._standing(message, bool(earlier))
         base = self._base(earlier) if standing.leans else None
-        if base is None and (standing.is_bare or not _WORD.search(message.folded)):
+        says_nothing = standing.is_bare and self._words.personal_intent(message.folded) is None
+        if base is None and (says_nothing or not _WORD.search(message.folded)):
             return _with(plain, needs_context=True)
         complete = self._complete(message, standing, earlier, base)
         return Interpretation(
@@ -143,15 +144,16 @@ class _Reader:
         if words.health_spans(text):
             # "e la tosse?" and "e se ho anche la febbre?" continue; "e per l'ansia cosa si può fare?" asks anew.
             opener = words.openers.match(start)
-            joins = elliptic and (opener is not None and not words.frames.search(start, opener.end()) or words.joins(start))
+            joins = elliptic and ((opener is not None and not words.frames.search(start, opener.end())) or words.joins(start))
             return _Standing(leans=joins, is_elliptic=joins, is_bare=False)
         count = len(_WORD.findall(text))
         unknown = words.unknown_words(text, self._ignored)
         leads_on = elliptic or words.openers.match(start) is not None or words.anaphora.search(start) is not None
-        leans = count <= _FOLLOW_UP_WORDS and (leads_on and len(unknown) <= _UNKNOWN_WORDS or has_earlier and not unknown)
-        names_someone = words.population_of(text) is Population.PREGNANCY
-        bare = elliptic or not unknown and (leads_on or count <= _BARE_WORDS)
-        return _Standing(leans=leans, is_elliptic=elliptic, is_bare=bare and leans | (count <= _BARE_WORDS) and not names_someone)
+        leans = count <= _FOLLOW_UP_WORDS and ((leads_on and len(unknown) <= _UNKNOWN_WORDS) or (has_earlier and not unknown))
+        names_pregnancy = words.population_of(text) is Population.PREGNANCY
+        is_empty = elliptic or (not unknown and (leads_on or count <= _BARE_WORDS))
+        is_bare = is_empty and not names_pregnancy and (leans or count <= _BARE_WORDS)
+        return _Standing(leans=leans, is_elliptic=elliptic, is_bare=is_bare)
 
     def _base(self, earlier: Sequence[_Message]) -> int | None:
         """Place of the latest earlier message that has a topic of its own."""

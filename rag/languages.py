@@ -1,4 +1,4 @@
-"""Which of the two languages a message is in, or that it is in neither: the session's language decides whatever is too short to tell."""
+"""Which of the two languages a message is in, if any: the session's language decides whatever is too short to tell."""
 
 import tomllib
 from collections.abc import Mapping
@@ -115,7 +115,7 @@ def _shares(text: str) -> dict[str, float]:
 
 @cache
 def _identifier() -> Any:  # noqa: ANN401  # the library carries no types
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415  # 0.25 s, only once a bot starts
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # 0.25 s, only once a bot starts
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     identifier.set_languages(list(_FAMILY))

@@ -1,6 +1,7 @@
 """What a source's sentence is: which section it answers for, whom it is limited to, and whether it may be shown at all."""
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -24,7 +25,7 @@ class Section(StrEnum):
     DOCTOR = "doctor"
 
 
-# Numbers and number words before what a dose is counted in. "126 mg/dl" is a laboratory value, "{emergency}" the reader's own number.
+# Numbers and number words before what a dose is counted in; "126 mg/dl" is a laboratory value.
 _COUNT = (
     r"(?:\d+(?:[.,]\d+)?|un|una|uno|due|tre|quattro|cinque|sei|mezz[ao]|dos|tres|cuatro|cinco|seis|medi[ao])(?:\s?[-–o]\s?\d+)?"
 )
@@ -39,7 +40,8 @@ _DOSE = regex.compile(
 # The number of any country: which one the reader is in is not known here, and "{emergency}" stands where it is filled in later.
 _TELEPHONE = regex.compile(
     r"\+\d{2}[\d\s.-]{5,}|\b(?:800|900|1-800|0800|018000)[\s.-]?\d{2,}[\d\s.-]*|\b\d{2,4}[\s.-]\d{3,4}[\s.-]\d{3,4}\b|"
-    r"\b(?:chiam\w*|llam\w*|telefon\w*|numer\w*|marc\w*|marque|compon\w*|digit\w*)\b[^.]{0,40}?(?<![\d,.])\b(?:0\d{2}|1\d{2,3}|911|988|024|061|065)\b(?![.,]\d|\s?(?:mg|ml|°|%))|"
+    r"\b(?:chiam\w*|llam\w*|telefon\w*|numer\w*|marc\w*|marque|compon\w*|digit\w*)\b[^.]{0,40}?"
+    r"(?<![\d,.])\b(?:0\d{2}|1\d{2,3}|911|988|024|061|065)\b(?![.,]\d|\s?(?:mg|ml|°|%))|"
     r"\b(?:112|113|115|118|911|061|1522|116\s?117)\b(?=[^\d]|$)(?!\s?(?:mg|mm|su|sobre|/))"
 )
 
@@ -54,6 +56,7 @@ class SentenceWords:
     asks_duration: Pattern
     tells_duration: Pattern
     infant: Pattern
+    unsuitable: Mapping[Population, Pattern]
     intents: IntentWords
 
     @classmethod
@@ -83,6 +86,11 @@ class SentenceWords:
             named.add(Population.INFANT)
         return frozenset() if self.others.search(lower) else frozenset(named)
 
+    def suits(self, text: str, population: Population | None) -> bool:
+        """False for a sentence about a medicine that harms a group, unless it names the group: a pregnancy and ibuprofen."""
+        harmful = self.unsuitable.get(population) if population else None
+        return harmful is None or harmful.search(folded(text)) is None or population in self.limits(text)
+
 
 def may_be_shown(sentence: Sentence) -> bool:
     """False for a sentence with a dose or with a telephone number, and for one that asks."""
@@ -102,5 +110,6 @@ def _load(language: Language) -> SentenceWords:
         infant=regex.compile(data["limits"]["infant"]),
         asks_duration=regex.compile(data["duration"]["asks"]),
         tells_duration=regex.compile(data["duration"]["tells"]),
+        unsuitable={Population(group): regex.compile(pattern) for group, pattern in data["unsuitable"].items()},
         intents=IntentWords.load(language),
     )

@@ -7,6 +7,10 @@ from channels.messages import Platform
 KEY = b"a key of the operator's own"
 
 
+async def claim(registry: ClaimRegistry, platform: Platform, message_id: str) -> bool:
+    return registry.claim(platform, message_id) and await registry.record(platform, message_id)
+
+
 async def opened(path: Path | None, key: bytes | None = KEY, now: list[float] | None = None, **more: object) -> ClaimRegistry:
     moment = now or [1e9]
     registry = ClaimRegistry(path, key, clock=lambda: moment[0], **more)  # type: ignore[arg-type]
@@ -16,36 +20,36 @@ async def opened(path: Path | None, key: bytes | None = KEY, now: list[float] | 
 
 async def test_a_message_is_claimed_once_h07(tmp_path: Path) -> None:
     registry = await opened(tmp_path / "claims.sqlite")
-    claims = await asyncio.gather(*(registry.claim(Platform.TELEGRAM, "7:1") for _ in range(10)))
+    claims = await asyncio.gather(*(claim(registry, Platform.TELEGRAM, "7:1") for _ in range(10)))
     await registry.close()
     assert sorted(claims) == [False] * 9 + [True]
 
 
 async def test_the_same_number_on_another_messenger_is_another_message(tmp_path: Path) -> None:
     registry = await opened(tmp_path / "claims.sqlite")
-    assert await registry.claim(Platform.TELEGRAM, "1")
-    assert await registry.claim(Platform.WHATSAPP, "1")
+    assert await claim(registry, Platform.TELEGRAM, "1")
+    assert await claim(registry, Platform.WHATSAPP, "1")
     await registry.close()
 
 
 async def test_a_claim_outlives_a_restart_for_a_day(tmp_path: Path) -> None:
     now = [1e9]
     first = await opened(tmp_path / "claims.sqlite", now=now)
-    assert await first.claim(Platform.TELEGRAM, "7:1")
+    assert await claim(first, Platform.TELEGRAM, "7:1")
     await first.close()
     now[0] += 23 * 3600
     second = await opened(tmp_path / "claims.sqlite", now=now)
-    assert not await second.claim(Platform.TELEGRAM, "7:1")
+    assert not await claim(second, Platform.TELEGRAM, "7:1")
     await second.close()
     now[0] += 2 * 3600
     third = await opened(tmp_path / "claims.sqlite", now=now)
-    assert await third.claim(Platform.TELEGRAM, "7:1")
+    assert await claim(third, Platform.TELEGRAM, "7:1")
     await third.close()
 
 
 async def test_nothing_but_a_keyed_hash_is_on_the_disk(tmp_path: Path) -> None:
     registry = await opened(tmp_path / "claims.sqlite")
-    await registry.claim(Platform.WHATSAPP, "SM0123456789-canary")
+    await claim(registry, Platform.WHATSAPP, "SM0123456789-canary")
     await registry.close()
     stored = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert b"canary" not in stored
@@ -54,8 +58,8 @@ async def test_nothing_but_a_keyed_hash_is_on_the_disk(tmp_path: Path) -> None:
 
 async def test_without_a_key_nothing_is_written(tmp_path: Path) -> None:
     registry = await opened(tmp_path / "claims.sqlite", key=None)
-    assert await registry.claim(Platform.TELEGRAM, "7:1")
-    assert not await registry.claim(Platform.TELEGRAM, "7:1")
+    assert await claim(registry, Platform.TELEGRAM, "7:1")
+    assert not await claim(registry, Platform.TELEGRAM, "7:1")
     await registry.close()
     assert list(tmp_path.iterdir()) == []
 
@@ -65,7 +69,7 @@ async def test_a_broken_file_keeps_nobody_from_an_answer(tmp_path: Path) -> None
     registry = await opened(tmp_path / "claims.sqlite", on_trouble=troubles.append)
     assert registry._database is not None
     await registry._database.execute("DROP TABLE claims")
-    assert await registry.claim(Platform.TELEGRAM, "7:1")
-    assert not await registry.claim(Platform.TELEGRAM, "7:1")
+    assert await claim(registry, Platform.TELEGRAM, "7:1")
+    assert not await claim(registry, Platform.TELEGRAM, "7:1")
     await registry.close()
     assert len(troubles) == 1

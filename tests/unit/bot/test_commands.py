@@ -58,7 +58,15 @@ def test_a_language_is_chosen_by_name_or_code(argument: str) -> None:
 
 @pytest.mark.parametrize(
     ("argument", "code"),
-    [("Messico", "MX"), ("méxico", "MX"), ("mx", "MX"), ("EE. UU.", "US"), ("España", "ES"), ("stati  uniti", "US"), ("Suiza", "CH")],
+    [
+        ("Messico", "MX"),
+        ("méxico", "MX"),
+        ("mx", "MX"),
+        ("EE. UU.", "US"),
+        ("España", "ES"),
+        ("stati  uniti", "US"),
+        ("Suiza", "CH"),
+    ],
 )
 def test_a_country_is_chosen_by_name_or_code(argument: str, code: str) -> None:
     session = Session(last_seen=0)

@@ -113,7 +113,9 @@ async def test_the_waiter_is_told_how_many_go_first(worker: InferenceWorker) -> 
     positions: dict[str, int] = {}
     tasks = []
     for name in ("a1", "a2", "b1"):
-        tasks.append(asyncio.create_task(worker.run(name[0], constant(None), on_position=lambda n, k=name: positions.update({k: n}))))
+        tasks.append(
+            asyncio.create_task(worker.run(name[0], constant(None), on_position=lambda n, k=name: positions.update({k: n})))
+        )
         await asyncio.sleep(0)
     keeper.go.set()
     await asyncio.gather(holder, *tasks)

@@ -70,7 +70,9 @@ def test_a_librarys_record_keeps_only_its_place(log: Any) -> None:
     assert all(line["logger"] == "some.library" for line in lines)
 
 
-@pytest.mark.parametrize("name", ["httpx", "httpcore.connection", "telegram.ext.Updater", "twilio.http_client", "urllib3", "asyncio"])
+@pytest.mark.parametrize(
+    "name", ["httpx", "httpcore.connection", "telegram.ext.Updater", "twilio.http_client", "urllib3", "asyncio"]
+)
 def test_chatty_libraries_are_quiet_even_at_debug(log: Any, name: str) -> None:
     logging.getLogger(name).info("GET https://api/bot123:TOKEN/getMe")
     logging.getLogger(name).debug("GET https://api/bot123:TOKEN/getMe")

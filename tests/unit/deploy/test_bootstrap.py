@@ -132,6 +132,19 @@ def test_progress_on_a_terminal_rewrites_one_line(bootstrap: ModuleType) -> None
     assert out.getvalue().count("\r") == 2
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("      [12/78] /usr/bin/g++ -DGGML_BUILD -o x.o", "compiling, file 12 of 78"),
+        ("Collecting rich<16,>=14 (from -r requirements.lock (line 9))", "Collecting rich<16,>=14"),
+        ("Installing collected packages: a, b, c", "Installing collected packages"),
+        ("  cwd: /tmp/x", ""),
+    ],
+)
+def test_pips_output_is_boiled_down_to_news(bootstrap: ModuleType, line: str, told: str) -> None:
+    assert bootstrap.news(line) == told
+
+
 def test_a_half_made_environment_is_made_anew(bootstrap: ModuleType, tmp_path: Path) -> None:
     environment = tmp_path / ".venv"
     (environment / "bin").mkdir(parents=True)

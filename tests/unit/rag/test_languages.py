@@ -12,7 +12,8 @@ IT, ES = Language.ITALIAN, Language.SPANISH
     "text",
     [
         "ho la febbre", "mal di gola", "che cos'e il diabete", "quanto dura l'influenza", "mi fa male la pancia", "tosse secca",
-        "perche ho mal di testa", "sono incinta e ho la nausea", "dengue come si prende", "pressione alta", "cosa fare per la diarrea",
+        "perche ho mal di testa", "sono incinta e ho la nausea", "dengue come si prende", "pressione alta",
+        "cosa fare per la diarrea",
         "posso prendere il Tylenol Extra Strength con la febbre?", "Ho letto di 'long covid syndrome': che cos'è?",
         "mio figlio ha 39", "e per i bambini?", "HO MAL DI SCHIENA", "nn riesco a dormire xche ho ansia",
     ],

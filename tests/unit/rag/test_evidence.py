@@ -1,0 +1,243 @@
+"""Which sentences may support an answer, and when there are none."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+import pytest
+
+from locales.language import Language
+from rag.corpus import CorpusStatistics, lexical_column
+from rag.evidence import EvidenceSelector
+from rag.models.protocols import Vectors
+from rag.sentences import Section, SentenceWords, may_be_shown
+from rag.text import split_sentences
+from rag.types import AbstentionKind, Authority, Chunk, Evidence, Hit, Intent, Interpretation, Population, Sentence
+from tests.fakes import HashEmbedder
+
+IT, ES = Language.ITALIAN, Language.SPANISH
+
+FLU = {
+    "Che cos'è": "L'influenza è un'infezione causata da un virus. Di solito l'influenza guarisce in una settimana.",
+    "Sintomi": "L'influenza dà febbre e tosse. Nei bambini l'influenza può dare vomito. In gravidanza l'influenza può dare affanno.",
+    "Che cosa fare": (
+        "Con l'influenza si riposa e si beve spesso. L'influenza si cura con due compresse da 500 mg. "
+        "L'ibuprofene può alleviare i dolori dell'influenza. Anche riposare, con l'influenza, serve molto. "
+        "Con l'influenza si resta a casa. Con l'influenza si lavano le mani. Con l'influenza si arieggia la stanza."
+    ),
+    "Quando andare dal medico": "Senta il medico se la febbre dell'influenza dura molti giorni. Con l'influenza chiami il 118.",
+}
+PRESSURE = {"Che cos'è": "La pressione alta non dà sintomi. La pressione si misura al braccio."}
+
+
+class OnePageReader:
+    """Reads passages that lie in memory."""
+
+    def __init__(self, chunks: Sequence[Chunk], embedder: HashEmbedder) -> None:
+        self.chunks = chunks
+        self.embedder = embedder
+        self.vectors = embedder.embed_passages([chunk.text for chunk in chunks])
+        columns = [lexical_column(chunk).split() for chunk in chunks]
+        frequency = Counter(token for column in columns for token in set(column))
+        self.statistics = CorpusStatistics(
+            n=len(chunks), avgdl=30.0, document_frequency=dict(frequency), background_mean=0.0, background_std=0.1
+        )
+
+    def dense(self, vector: Vectors, k: int) -> list[Hit]:
+        cosines = self.vectors @ vector
+        order = np.argsort(-cosines)[:k]
+        return [Hit(chunk=self.chunks[i], score=float(cosines[i]), dense=float(cosines[i])) for i in order]
+
+    def sentence_vectors(self, chunk_ids: Sequence[str]) -> dict[str, Vectors]:
+        wanted = [chunk for chunk in self.chunks if chunk.chunk_id in chunk_ids]
+        return {chunk.chunk_id: self.embedder.embed_passages([one.text for one in chunk.sentences]) for chunk in wanted}
+
+
+def passages(title: str, sections: dict[str, str], language: Language = IT) -> list[Chunk]:
+    made = []
+    for position, (heading, text) in enumerate(sections.items()):
+        spans = split_sentences(text)
+        made.append(
+            Chunk(
+                chunk_id=f"{title}#{position}",
+                document_id=title,
+                source_id="s",
+                url=None,
+                title=title,
+                publisher="Salus",
+                authority=Authority.DEMONSTRATION,
+                language=language,
+                heading_path=(heading,),
+                text=text,
+                sentences=tuple(Sentence(text=text[start:end], start=start, end=end) for start, end in spans),
+                position=position,
+                reviewed_on=date(2026, 1, 1),
+            )
+        )
+    return made
+
+
+embedder = HashEmbedder(dimension=256)
+selector = EvidenceSelector(IT, embedder)
+reader = OnePageReader([*passages("Influenza", FLU), *passages("Pressione alta", PRESSURE)], embedder)
+
+
+def ask(text: str, population: Population | None = None, expansions: tuple[str, ...] = ()) -> list[Evidence]:
+    interpretation = Interpretation(language=IT, intent=Intent.QUESTION, self_contained=text, population=population)
+    hits = reader.dense(embedder.embed_queries([text])[0], 5)
+    return selector.select(interpretation, hits, reader, expansions=expansions)  # type: ignore[arg-type]
+
+
+def texts(found: Sequence[Evidence]) -> list[str]:
+    return [item.sentence.text for item in found]
+
+
+def kind(text: str, population: Population | None = None) -> AbstentionKind:
+    interpretation = Interpretation(language=IT, intent=Intent.QUESTION, self_contained=text, population=population)
+    return selector.abstention_kind(interpretation, reader)  # type: ignore[arg-type]
+
+
+def test_a_covered_question_gets_at_most_six_sentences_strongest_first() -> None:
+    found = ask("cosa fare con l'influenza?")
+    strengths = [item.strength for item in found]
+    assert 1 <= len(found) <= 6
+    assert strengths == sorted(strengths, reverse=True)
+    assert all(0 <= strength <= 1 for strength in strengths)
+
+
+def test_the_section_that_is_asked_for_comes_first() -> None:
+    assert ask("quali sono i sintomi dell'influenza?")[0].chunk.heading_path == ("Sintomi",)
+    assert ask("cosa fare con l'influenza?")[0].chunk.heading_path == ("Che cosa fare",)
+
+
+def test_a_sentence_with_the_asked_duration_comes_first() -> None:
+    assert texts(ask("quanto dura l'influenza?"))[0] == "Di solito l'influenza guarisce in una settimana."
+
+
+@pytest.mark.parametrize(
+    "text", ["chi ha vinto il derby?", "che pressione devo mettere nelle gomme della moto?", "come si fa la carbonara?", "che cos'è la celiachia?"]
+)  # fmt: skip
+def test_what_the_index_does_not_cover_has_no_evidence(text: str) -> None:
+    assert ask(text) == []
+
+
+def test_no_hits_are_no_evidence() -> None:
+    nothing = Interpretation(language=IT, intent=Intent.QUESTION, self_contained="influenza")
+    assert selector.select(nothing, [], reader) == []  # type: ignore[arg-type]
+
+
+def test_doses_and_telephone_numbers_are_never_evidence() -> None:
+    shown = " ".join(texts(ask("cosa fare con l'influenza?")) + texts(ask("influenza, quando chiamare il medico?")))
+    assert "500 mg" not in shown
+    assert "118" not in shown
+
+
+def test_what_to_do_comes_with_when_to_see_a_doctor() -> None:
+    assert "Senta il medico se la febbre dell'influenza dura molti giorni." in texts(ask("cosa fare con l'influenza?"))
+
+
+def test_a_question_about_a_child_prefers_the_sentence_about_children() -> None:
+    found = texts(ask("quali sono i sintomi dell'influenza nei bambini?", Population.CHILD))
+    assert found[0] == "Nei bambini l'influenza può dare vomito."
+    assert "In gravidanza l'influenza può dare affanno." not in found
+
+
+def test_a_sentence_about_pregnancy_is_for_pregnancy_alone() -> None:
+    pregnancy = "In gravidanza l'influenza può dare affanno."
+    assert pregnancy not in texts(ask("quali sono i sintomi dell'influenza?"))
+    assert pregnancy in texts(ask("sintomi dell'influenza in gravidanza", Population.PREGNANCY))
+
+
+def test_a_medicine_that_harms_is_not_quoted_to_a_pregnancy() -> None:
+    harmful = "L'ibuprofene può alleviare i dolori dell'influenza."
+    assert harmful in texts(ask("l'ibuprofene cura l'influenza?"))
+    assert harmful not in texts(ask("l'ibuprofene cura l'influenza?", Population.PREGNANCY))
+
+
+def test_a_topic_that_no_page_is_about_has_only_sentences_that_name_it() -> None:
+    found = texts(ask("che tosse viene con il virus"))
+    assert found
+    assert all("tosse" in text for text in found)
+
+
+def test_a_sentence_is_not_repeated() -> None:
+    found = texts(ask("cosa fare con l'influenza?"))
+    assert len(found) == len(set(found))
+
+
+def test_the_same_question_always_gets_the_same_evidence() -> None:
+    assert ask("quanto dura l'influenza?") == ask("quanto dura l'influenza?")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("che cos'è la celiachia?", AbstentionKind.NO_EVIDENCE),
+        ("come si cura l'orticaria", AbstentionKind.NO_EVIDENCE),
+        ("chi ha vinto il derby?", AbstentionKind.OFF_TOPIC),
+        ("che pressione devo mettere nelle gomme?", AbstentionKind.OFF_TOPIC),
+        ("la corsa all'oro: cos'era la febbre dell'oro?", AbstentionKind.OFF_TOPIC),
+        ("quanto pesa un elefante", AbstentionKind.OFF_TOPIC),
+    ],
+)
+def test_a_refusal_tells_health_from_other_things(text: str, expected: AbstentionKind) -> None:
+    assert kind(text) is expected
+
+
+def test_a_nearer_passage_is_more_similar() -> None:
+    chunk = reader.chunks[0]
+    near = selector.similarity(Hit(chunk=chunk, score=1, dense=0.9), reader.statistics)
+    far = selector.similarity(Hit(chunk=chunk, score=1, dense=0.1), reader.statistics)
+    assert 0 <= far < 0.5 < near <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Prenda 500 mg ogni sei ore.", "La dose è di 15 mg/kg.", "Si danno 20 gocce al giorno.", "Bastano due compresse.",
+        "Tome una tableta cada ocho horas.", "Se dan 5 ml de jarabe.", "Chiami il 118.", "Llame al 911 de inmediato.",
+        "Telefoni al numero verde 800 123 456.", "Marque 061 si empeora.", "Che cosa fare?",
+    ],
+)  # fmt: skip
+def test_a_dose_a_number_or_a_question_may_not_be_shown(text: str) -> None:
+    assert not may_be_shown(Sentence(text=text, start=0, end=len(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Chiami il {emergency} se manca il respiro.", "Si parla di diabete da 126 mg/dl.", "La febbre dura 3 giorni.",
+        "La pressione è alta da 140/90 mmHg.", "Con 38 °C o más consulte.", "Sotto i 3 mesi serve il pediatra.",
+        "La quantità dipende dal peso.", "El dolor dura 15 minutos.",
+    ],
+)  # fmt: skip
+def test_other_numbers_may_be_shown(text: str) -> None:
+    assert may_be_shown(Sentence(text=text, start=0, end=len(text)))
+
+
+@pytest.mark.parametrize(
+    ("heading", "language", "section"),
+    [
+        ("Che cosa fare", IT, Section.REMEDIES), ("Quando chiamare il numero di emergenza", IT, Section.DOCTOR), ("Sintomi", IT, Section.SYMPTOMS),
+        ("Che cos'è", IT, Section.NATURE), ("Cause", IT, Section.CAUSES), ("Qué es", ES, Section.NATURE), ("Síntomas", ES, Section.SYMPTOMS),
+        ("Causas", ES, Section.CAUSES), ("Qué hacer", ES, Section.REMEDIES), ("Cuándo consultar", ES, Section.DOCTOR), ("Varie", IT, None),
+    ],
+)  # fmt: skip
+def test_a_heading_tells_what_its_passage_is_for(heading: str, language: Language, section: Section | None) -> None:
+    chunk = passages("T", {heading: "Testo."}, language)[0]
+    assert SentenceWords.load(language).section(chunk) is section
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "limits"),
+    [
+        ("Un lattante sotto i 3 mesi va visto subito.", IT, {Population.INFANT}),
+        ("In gravidanza chieda al medico.", IT, {Population.PREGNANCY}),
+        ("In gravidanza, dopo i 65 anni o con malattie croniche senta il medico.", IT, set()),
+        ("Los niños pueden vomitar.", ES, {Population.CHILD}),
+        ("Beba agua a menudo.", ES, set()),
+    ],
+)
+def test_whom_a_sentence_is_limited_to_is_read_from_its_words(text: str, language: Language, limits: set[Population]) -> None:
+    assert SentenceWords.load(language).limits(text) == limits
