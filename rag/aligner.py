@@ -141,6 +141,8 @@ def _keeps_limits(wanted: Sequence[str], offered: Sequence[Segment], whole: froz
     kept_of: list[list[Item]] = []
     for segment in offered:
         kept_of.append([item for item in segment.items if _take(item.key, remaining)])
+    if not kept_of[0] and not all(item.key in (whole or ()) for item in offered[0].items):
+        return False  # the first clause names what the others are about
     condition_kept = any(kept for segment, kept in zip(offered, kept_of, strict=True) if segment.conditional)
     for segment, kept in zip(offered, kept_of, strict=True):
         lost = _lost(segment, kept)

@@ -46,6 +46,7 @@ _PREFACES = {Intent.OWN_DOSE: Preface.OWN_DOSE, Intent.READING: Preface.READING}
 _REFUSALS = {Intent.OWN_DOSE: AbstentionKind.OWN_DOSE, Intent.READING: AbstentionKind.READING}
 _CANDIDATES = 15
 _PASSAGES = 5
+_JOINED = 2  # evidence sentences that the generator works with: the starter models join two well, and each costs half a second
 _MAX_FURTHER_READING = 2
 _MAX_TOKENS = 150
 
@@ -164,13 +165,19 @@ class Answerer:
             on_sentence(sentence)
 
         composer = Composer(self._aligners[interpretation.language], evidence, show)
-        if self._writer is not None:
+        composer.open()
+        material = _material(evidence)
+        if self._writer is not None and material:
             usage = Usage()
             try:
                 with watch.stage("write"):
                     composer.take(
                         self._writer.drafts(
-                            interpretation.self_contained, evidence, interpretation.language, budget=budget, usage=usage
+                            interpretation.self_contained,
+                            material,
+                            interpretation.language,
+                            budget=budget,
+                            usage=usage,
                         )
                     )
             except Cancelled:
@@ -216,6 +223,13 @@ class Answerer:
         if interpretation.intent in _REFUSALS:
             return _REFUSALS[interpretation.intent]
         return self._selectors[interpretation.language].abstention_kind(interpretation, reader)
+
+
+def _material(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """What the generator writes from: the next strongest sentences, of one page, since only those may be joined."""
+    following = list(evidence[1:])
+    page = following[0].chunk.document_id if following else ""
+    return [item for item in following if item.chunk.document_id == page][:_JOINED]
 
 
 def _without_search(interpretation: Interpretation) -> Reply | None:

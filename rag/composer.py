@@ -24,6 +24,10 @@ class Composer:
     sentences: list[SupportedSentence] = field(default_factory=list)
     dropped: int = 0
 
+    def open(self) -> None:
+        """Quote the strongest evidence at once: the reader has it while the generator still reads the rest."""
+        self._add(_quote(self.evidence[0]))
+
     def take(self, drafts: Iterable[Draft]) -> None:
         """Align drafts until one would lead past the word limit; unsupported and repeated ones are dropped."""
         for draft in drafts:
@@ -39,7 +43,7 @@ class Composer:
             enough = self._words() >= _ENOUGH_WORDS or (self.sentences and item.strength < _STRONG)
             if rank > 0 and enough:
                 return
-            quote = SupportedSentence(text=item.sentence.text, kind=SentenceKind.QUOTED, evidence=(item,), alignment=1.0)
+            quote = _quote(item)
             if self._is_new(quote):
                 self._add(quote)
 
@@ -56,6 +60,10 @@ class Composer:
 
     def _words(self) -> int:
         return sum(_count(sentence) for sentence in self.sentences)
+
+
+def _quote(item: Evidence) -> SupportedSentence:
+    return SupportedSentence(text=item.sentence.text, kind=SentenceKind.QUOTED, evidence=(item,), alignment=1.0)
 
 
 def _count(sentence: SupportedSentence) -> int:

@@ -33,7 +33,7 @@ _RIGHT_POPULATION: Final = 1.0
 _WRONG_PAGE: Final = -1.5
 _DURATION: Final = 1.2
 _FRAIL_ADVICE: Final = 1.0
-_CONSTANT: Final = -2.2
+_CONSTANT: Final = -1.9
 
 _YOUNG: Final = frozenset({Population.CHILD, Population.INFANT})
 _FRAIL: Final = frozenset({Population.INFANT, Population.PREGNANCY})
@@ -156,7 +156,7 @@ class EvidenceSelector:
             asked=self._asked(text, population) & {passage.section for passage in passages if passage.section},
             asks_duration=self._words.asks_duration.search(folded(text)) is not None,
             population=population,
-            main_pages=self._main_pages(hits, weights, population),
+            main_pages=self._main_pages(hits, {token: weights.get(token, 0.0) for token in topics.whole} or weights, population),
             topics=None if is_named or not topics.whole else topics,
         )
 
@@ -189,7 +189,7 @@ class EvidenceSelector:
         ]
 
     def _main_pages(self, hits: Sequence[Hit], weights: Mapping[str, float], population: Population | None) -> frozenset[str]:
-        """Pages that the question names; when it names none, the page of the best passage."""
+        """Pages that the question's topics name; when they name none, the page of the best passage."""
         shares: dict[str, float] = {}
         for hit in hits:
             names = set(name_tokens(hit, self._language))
