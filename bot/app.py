@@ -100,7 +100,8 @@ class App:
             routes, find_document=self._find_document, problems=self.problems, catalog=catalog, directory=parts.directory
         )
         self._server: uvicorn.Server | None = None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._serving: asyncio.Task[None] | None = None
+        self._purger: asyncio.Task[None] | None = None
 
     @property
     def port(self) -> int:
@@ -122,7 +123,7 @@ class App:
             await self._parts.registry.open()
             self._parts.worker.start()
             await self._parts.worker.run("warm", lambda _deadline, _cancelled: self._warm())
-            self._tasks.append(asyncio.create_task(self._parts.sessions.purge_forever()))
+            self._purger = asyncio.create_task(self._parts.sessions.purge_forever())
             if with_web:
                 await self._listen()
             for channel in self._parts.channels.values():
@@ -141,9 +142,10 @@ class App:
         for channel in self._parts.channels.values():
             await channel.stop()
         await self._parts.worker.stop()
-        for task in self._tasks[:1]:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._purger is not None:
+            self._purger.cancel()
+        background = [task for task in (self._purger, self._serving) if task is not None]
+        await asyncio.gather(*background, return_exceptions=True)
         await self._parts.registry.close()
         self._parts.telemetry.event("stopped")
 
@@ -158,11 +160,11 @@ class App:
                 starting.cancel()
                 await asyncio.gather(starting, return_exceptions=True)
                 return
-            waiting_for_start = starting.exception()
-            if waiting_for_start is not None:
+            try:
+                await starting
+                await waiting
+            finally:
                 waiting.cancel()
-                raise waiting_for_start
-            await waiting
             await self.stop()
 
     def problems(self) -> list[str]:
@@ -193,11 +195,10 @@ class App:
             timeout_graceful_shutdown=_HTTP_GRACE_S,
         )
         self._server = _Server(config)
-        serving = asyncio.create_task(self._serve_http(self._server))
-        self._tasks.append(serving)
+        self._serving = asyncio.create_task(self._serve_http(self._server))
         while not self._server.started:
-            if serving.done():
-                await serving
+            if self._serving.done():
+                await self._serving
             await asyncio.sleep(0.01)
         self._parts.telemetry.event("listening", host=self._settings.host, port=self.port)
 

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bot.errors import BotError
+from bot.evaluation.shipped import Half
+from bot.tables import print_figures, print_report
 from channels.errors import ChannelError
 from ingest.errors import IngestError
 from locales.language import Language
@@ -149,7 +151,7 @@ def ingest(
     if as_json:
         print(json.dumps(report.as_dict(), ensure_ascii=False, indent=2, default=str))  # noqa: T201
     else:
-        _print_report(report)
+        print_report(report, _out, _err)
     if report.problems:
         sys.exit(1)
 
@@ -218,7 +220,7 @@ def evaluate_retrieval(docs: InputFile, queries: InputFile, as_json: AsJson = Fa
         embedder = load_embedder(settings.embedder, settings.home, settings.threads)
     with counted_progress(_err) as progress:
         figures = measure(docs, queries, embedder, cache_dir=settings.home / "evaluation", progress=progress)
-    _print_figures(figures, as_json=as_json)
+    print_figures(figures, _out, as_json=as_json)
 
 
 @evaluation.command("safety")
@@ -227,7 +229,7 @@ def evaluate_safety(phrases: InputFile, as_json: AsJson = False) -> None:
     _start(quiet=True)
     from bot.evaluation.safety import evaluate_safety as measure
 
-    _print_figures(measure(phrases), as_json=as_json)
+    print_figures(measure(phrases), _out, as_json=as_json)
 
 
 @evaluation.command("answers")
@@ -242,14 +244,17 @@ def evaluate_answers(questions: InputFile, as_json: AsJson = False) -> None:
 
 
 @evaluation.command("all")
-def evaluate_all(as_json: AsJson = False) -> None:
-    """Run every evaluation on the sets that ship with the project."""
+def evaluate_all(
+    half: Annotated[Half, typer.Option(help="The half that is tuned on, or the one that is only reported.")] = Half.DEV,
+    as_json: AsJson = False,
+) -> None:
+    """Run every evaluation that needs no generator on the sets that ship with the project."""
     settings = _start(quiet=True)
     from bot.evaluation.everything import evaluate_all as measure
     from bot.progress import counted_progress
 
     with counted_progress(_err) as progress:
-        measure(settings, as_json=as_json, progress=progress)
+        measure(settings, half, as_json=as_json, progress=progress)
 
 
 @cli.command()
@@ -284,31 +289,6 @@ def _open_answerer(settings: "Settings") -> Any:  # noqa: ANN401 - importing its
 def _busy(text: str) -> Iterator[None]:
     with _err.status(text):
         yield
-
-
-def _print_report(report: Any) -> None:  # noqa: ANN401 - a RunReport, whose module takes long to import
-    table = Table("language", "new", "changed", "unchanged", "retired", "pages", "chunks")
-    for row in report.languages:
-        counts = (row.new, row.changed, row.unchanged, row.retired, row.pages, row.chunks)
-        table.add_row(row.language.value, *map(str, counts))
-    _out.print(table)
-    _out.print(f"{report.status.value} in {report.seconds:.1f} s", highlight=False)
-    for problem in report.problems:
-        _err.print(f"! {problem}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-
-
-def _print_figures(figures: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(figures, ensure_ascii=False, indent=2))  # noqa: T201
-        return
-    rows = figures.get("rows")
-    if not rows:
-        _out.print_json(data=figures)
-        return
-    table = Table(*rows[0])
-    for row in rows:
-        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row.values()))
-    _out.print(table)
 
 
 def _mark(is_true: bool) -> str:

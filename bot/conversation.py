@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from bot import commands
 from bot.errors import Busy
 from bot.escalation import ANSWER_PAYLOAD
+from bot.hints import hinted_language, language_of, take_country_hint
 from bot.inference_worker import InferenceWorker
 from bot.outcomes import Apology, Escalation, Notice, Outcome, Topic, from_reply, kind_of
 from bot.registry import ClaimRegistry
@@ -21,7 +22,7 @@ from channels.errors import DeliveryFailed, RecipientGone
 from channels.messages import InboundMessage, MessageKind, Platform
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
-from rag.languages import identify
+from rag.errors import Cancelled
 from rag.types import AnsweringRun, Question
 
 _MAX_TASKS = 1_000
@@ -104,6 +105,9 @@ class Conversation:
         except RecipientGone:
             self._parts.sessions.drop(key_of(message))
             self._parts.telemetry.event("recipient_gone", patient=patient, platform=message.sender.platform.value)
+        except Cancelled:  # the bot is stopping
+            self._parts.telemetry.event("turn_cancelled", patient=patient)
+            await self._apologise(message)
         except Exception as error:  # noqa: BLE001 - whatever happens, the patient hears back
             self._parts.telemetry.failure("turn_failed", error, stage=log.stage_name, patient=patient)
             if not isinstance(error, DeliveryFailed):
@@ -119,7 +123,7 @@ class Conversation:
         parts = self._parts
         with log.stage("gate"):
             session = parts.sessions.touch(key_of(message))
-            _take_hints(session, message)
+            take_country_hint(session, message)
             now = parts.clock()
             reading = _read(parts.gate, message, session, now)
         earlier = session.earlier()
@@ -190,9 +194,8 @@ class Conversation:
             return Apology(language=language)
         if len(text) > MAX_TURN_CHARACTERS:
             return Notice(topic=Topic.TOO_LONG, language=language)
-        question = Question(
-            text=text, earlier=earlier, language=session.language, language_prior=session.language_prior or _hinted(message)
-        )
+        prior = session.language_prior or hinted_language(message)
+        question = Question(text=text, earlier=earlier, language=session.language, language_prior=prior)
         answerer = self._parts.answerer
         async with self._typing(message):
             try:
@@ -272,32 +275,10 @@ class Conversation:
             task.cancel()
 
 
-def language_of(message: InboundMessage, session: Session) -> Language:
-    """The language to speak before the answering line has read the message: chosen, else that of the words, else a hint."""
-    if session.language is not None:
-        return session.language
-    prior = session.language_prior or _hinted(message)
-    if message.kind is MessageKind.TEXT and message.text:
-        return identify(message.text, prior).language
-    return prior or Language.ITALIAN
-
-
 def _read(gate: SafetyGate, message: InboundMessage, session: Session, now: float) -> GateReading:
     if message.kind is MessageKind.BUTTON and message.text == ANSWER_PAYLOAD:
         return GateReading()  # the patient has just said that it is no emergency
     return gate.read(message.text, session.burst(now))
-
-
-def _hinted(message: InboundMessage) -> Language | None:
-    locale = (message.locale_hint or "").lower().partition("-")[0]
-    return Language(locale) if locale in set(Language) else None
-
-
-def _take_hints(session: Session, message: InboundMessage) -> None:
-    """A phone prefix, or the region of the messenger's language, tells the country until the patient names one."""
-    if session.country is None:
-        region = (message.locale_hint or "").replace("_", "-").partition("-")[2].upper()
-        session.country = message.country_hint or (region if len(region) == 2 else None)
 
 
 @contextlib.contextmanager

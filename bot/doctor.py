@@ -141,14 +141,12 @@ def _safety_data() -> Iterator[Finding]:
         yield Finding(subject="safety data", text=str(error), is_ok=False)
         return
     yield Finding(subject="safety data", text="red flags, texts and emergency numbers can be read", is_ok=True)
-    doubtful = [
-        f"{code} {line.number}"
-        for code in directory.countries
-        for line in directory.lines(code)
-        if line.recheck or not line.reviewer
-    ]
-    if doubtful:
-        text = f"{len(doubtful)} lines have not been rung by a reviewer (locales/emergency_numbers.toml): {', '.join(doubtful)}"
+    lines = [(code, line) for code in directory.countries for line in directory.lines(code)]
+    unrung = [line for _, line in lines if not line.reviewer]
+    old = [f"{code} {line.number}" for code, line in lines if line.recheck]
+    if unrung or old:
+        text = f"{len(unrung)} of {len(lines)} have not been rung by a reviewer (locales/emergency_numbers.toml)"
+        text += f"; seen only on pages older than 2023: {', '.join(old)}" if old else ""
         yield Finding(subject="numbers", text=text, is_ok=False, is_advice=True)
 
 

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rapidfuzz.distance import OSA
@@ -31,9 +31,13 @@ _TOKEN = re.compile(r"\d+[.,]\d+|[^\W_](?:[^\W_]|[@$*](?=[^\W_]))*|\.{2,}|[,;:()
 _DEGREES = re.compile(r"[°º]")
 _APOSTROPHES = re.compile(r"['’‘`´ʼ]")
 # Combining accents, soft hyphen, zero-width and direction marks, variation selectors, tags.
-_INVISIBLE = re.compile("[\u0300-\u036f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]")
+_INVISIBLE = re.compile(
+    "[\u0300-\u036f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
+)
+_STRETCHED_VOWEL = re.compile(r"([aeiou])\1{2,}")
 _STRETCHED = re.compile(r"([^\W\d_])\1{2,}")
 _COMPOUND_NUMBER = re.compile(r"(\d+)[ey](\d)")
+_ORDINAL = re.compile(r"(\d+)(?:esim[ao]|er[ao]?|[aomnvt]{1,2})")
 _LEET = str.maketrans({"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "*": ""})
 _SPELLED_OUT = 4
 
@@ -72,15 +76,17 @@ class _Pattern:
     elements: tuple[int | _Gap, ...]
     required: frozenset[int]
     longest: int
+    denies: bool
     not_before: int | None
     not_after: int | None
 
 
 def fold(text: str) -> str:
-    """Lower case, without accents, invisible characters, degree signs and apostrophes."""
+    """Lower case, without accents, invisible characters, degree signs, apostrophes and stretched letters ("aiutooo")."""
     text = unicodedata.normalize("NFKC", _DEGREES.sub(" ", text)).casefold()
     if not text.isascii():
         text = _INVISIBLE.sub("", unicodedata.normalize("NFD", text))
+    text = _STRETCHED.sub(r"\1\1", _STRETCHED_VOWEL.sub(r"\1", text))
     return _APOSTROPHES.sub(" ", text)
 
 
@@ -104,12 +110,15 @@ def tokenise(text: str, emoji: Mapping[str, str]) -> Tokens:
 
 
 def _plain(word: str) -> str:
-    """Undo stretched letters ("aiutooo") and digits used as letters ("su1c1dio")."""
+    """Undo digits and signs used as letters ("su1c1dio", "su*cidio")."""
     if word.isalpha():
-        return _STRETCHED.sub(r"\1" if word.isascii() else r"\1\1", word) if len(word) > 3 else word
+        return word
     compound = _COMPOUND_NUMBER.fullmatch(word)
     if compound:
         return f"{compound[1]}.{compound[2]}"
+    ordinal = _ORDINAL.fullmatch(word)
+    if ordinal:
+        return ordinal[1]
     letters = sum(character.isalpha() for character in word)
     if letters >= _SPELLED_OUT - 1 and letters * 2 > len(word) and word[0].isalpha():
         return word.translate(_LEET)
@@ -279,7 +288,12 @@ class PatternMatcher:
         self._negators = frozenset(negators)
         self._first: list[_Pattern] = []
         self._by_element: dict[int, list[_Pattern]] = {}
-        patterns = [pattern for concept, texts in concepts.items() for text in dict.fromkeys(texts) for pattern in self._compile(concept, text)]
+        patterns = [
+            pattern
+            for concept, texts in concepts.items()
+            for text in dict.fromkeys(texts)
+            for pattern in self._compile(concept, text)
+        ]
         used = Counter(element for pattern in patterns for element in pattern.required)
         for pattern in patterns:
             rarest = min(pattern.required, key=lambda element: used[element])
@@ -325,7 +339,13 @@ class PatternMatcher:
                 raise PatternError(f"{concept}: {text!r} must start with a word")
             longest = sum(element.most if isinstance(element, _Gap) else 1 for element in elements)
             yield _Pattern(
-                concept=concept, elements=elements, required=required, longest=longest, not_before=not_before, not_after=not_after
+                concept=concept,
+                elements=elements,
+                required=required,
+                longest=longest,
+                denies="." not in concept or any(not self._negators.isdisjoint(word.split("|")) for words in choice for word in words),
+                not_before=not_before,
+                not_after=not_after,
             )
 
     def _joined(self, words: Iterable[str]) -> tuple[int | _Gap, ...]:
@@ -385,7 +405,9 @@ def _starts(pattern: _Pattern, positions: Mapping[int, list[int]]) -> Iterable[i
 def _match(pattern: _Pattern, start: int, text: _Text) -> Span | None:
     if pattern.not_before is not None and start > 0 and text.breaks[start] < COMMA and pattern.not_before in text.at[start - 1]:
         return None
-    end = _match_from(pattern.elements, 1, start + 1, text)
+    # A frame ("mask", "question") reads across a denial. A second negation only stresses the first ("non fa nessun suono"); one in the gap of a pattern without any denies it.
+    stops: Collection[int] = () if pattern.denies else text.denied
+    end = _match_from(pattern.elements, 1, start + 1, text, stops)
     if end is None:
         return None
     if pattern.not_after is not None and end < len(text.at) and text.breaks[end] < SENTENCE and pattern.not_after in text.at[end]:
@@ -393,7 +415,7 @@ def _match(pattern: _Pattern, start: int, text: _Text) -> Span | None:
     return Span(start, end)
 
 
-def _match_from(elements: Sequence[int | _Gap], index: int, position: int, text: _Text) -> int | None:
+def _match_from(elements: Sequence[int | _Gap], index: int, position: int, text: _Text, stops: Collection[int]) -> int | None:
     if index == len(elements):
         return position
     element = elements[index]
@@ -405,9 +427,9 @@ def _match_from(elements: Sequence[int | _Gap], index: int, position: int, text:
         if text.breaks[place] >= SENTENCE:
             return None
         if element in text.at[place]:
-            end = _match_from(elements, index + 1, place + 1, text)
+            end = _match_from(elements, index + 1, place + 1, text, stops)
             if end is not None:
                 return end
-        if place in text.denied:
+        if place in stops:
             return None
     return None

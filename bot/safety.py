@@ -107,6 +107,9 @@ class SafetyGate:
         self._matcher = matcher
         self._rules = tuple(rules)
         self._categories = tuple(dict.fromkeys(rule.category for rule in rules))
+        self._judged = {name for rule in rules for names in rule.all_of for name in names} | {
+            f"{name}.topic" for name in self._categories
+        }
         self._negators = negators
         self._emoji = dict(emoji)
 
@@ -199,10 +202,10 @@ class SafetyGate:
         asked = _rest(found.get("question", ()), sentences) - _around(found.get("personal", ()), sentences)
         asked |= _rest(found.get("conditional", ()), sentences)
         occurrences: dict[str, list[_Occurrence]] = {}
-        for concept, spans in found.items():
+        for concept in self._judged & found.keys():
             kept = [
                 _Occurrence(span=span, past=span.start in past, asked=span.start in asked)
-                for span in spans
+                for span in found[concept]
                 if masked.isdisjoint(range(span.start, span.end)) and not self._negated(span, tokens, inside)
             ]
             if kept:
@@ -216,11 +219,14 @@ class SafetyGate:
             return False
         if words[span.end : span.end + 1] == ["no"] and (span.end + 1 == len(words) or breaks[span.end + 1] >= COMMA):
             return breaks[span.end] < COMMA
-        for index in range(span.start - 1, max(-1, span.start - 1 - _NEGATION_REACH), -1):
-            if breaks[index + 1] >= COMMA or words[index] in _SCOPE_ENDS:
+        reach = span.start - _NEGATION_REACH
+        for index in range(span.start - 1, -1, -1):
+            if index < reach or breaks[index + 1] >= COMMA or words[index] in _SCOPE_ENDS:
                 return False
             if words[index] in self._negators and index not in inside:
                 return True
+            if words[index] in _ALTERNATIVES:
+                reach = index - _NEGATION_REACH
         return False
 
     def _flags(self, scene: _Scene) -> list[RedFlag]:
@@ -238,6 +244,7 @@ class SafetyGate:
         return None
 
 
+_ALTERNATIVES = frozenset({"o", "oppure", "ne", "u"})  # "non ho febbre o dolore al petto": the denial goes on
 _SCOPE_ENDS = frozenset(
     {"ma", "pero", "sino", "e", "y", "ed", "solo", "perche", "porque", "aunque", "anche", "invece", "que", "che", "but"}
 )

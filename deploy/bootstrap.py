@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO
 
 PROJECT = Path(__file__).resolve().parent.parent
+LOCK = PROJECT / "requirements.lock"
 OLDEST, NEWEST = (3, 11), (3, 13)
 NEEDED_BYTES = 4_000_000_000
 
@@ -294,14 +295,10 @@ def install(environment: Path, *, portable: bool) -> None:
     stamps = Stamps(environment)
     python, log = str(environment / "bin" / "python"), environment / "setup.log"
     arguments = cmake_args(PROJECT, portable=portable, machine=platform.machine())
-    lock = PROJECT / "requirements.lock"
-    flavour = "portable" if portable else "native"
-    packages_key = digest(lock, PROJECT / "deploy" / "llama-lean.cmake", flavour)
+    lock, flavour, packages_key = LOCK, _flavour(portable), _packages_key(portable)
     pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--verbose"]
 
     if not stamps.done("packages", packages_key):
-        check_compiler()
-        check_disk(PROJECT)
         stamps.begin("packages")
         print("The first time, the generator's engine is compiled for this machine: 2 to 4 minutes on 2 cores.", flush=True)
         if not stamps.done("engine", flavour) and (portable or stamps.done("engine", "portable")):
@@ -325,6 +322,28 @@ def install(environment: Path, *, portable: bool) -> None:
         stamps.finish("project", project_key)
 
 
+def check_machine(environment: Path, *, portable: bool) -> None:
+    """Make sure that what is still to be installed can be, before anything is made or downloaded.
+
+    Raises:
+        SetupError: If something is missing on this machine.
+    """
+    version = (sys.version_info[0], sys.version_info[1])
+    check_python(version)
+    check_venv_module(version)
+    if not Stamps(environment).done("packages", _packages_key(portable)):
+        check_compiler()
+        check_disk(PROJECT)
+
+
+def _flavour(portable: bool) -> str:
+    return "portable" if portable else "native"
+
+
+def _packages_key(portable: bool) -> str:
+    return digest(LOCK, PROJECT / "deploy" / "llama-lean.cmake", _flavour(portable))
+
+
 def _read(stream: IO[str] | None, lines: queue.Queue[str | None]) -> None:
     for line in stream or ():
         lines.put(line)
@@ -339,11 +358,11 @@ def main() -> int:
         if better:
             os.execv(better, [better, *sys.argv])  # noqa: S606  # the same script with a fitting Python
     environment = PROJECT / ".venv"
+    portable = os.environ.get("PORTABLE", "") not in {"", "0"}
     try:
-        check_python(version)
-        check_venv_module(version)
+        check_machine(environment, portable=portable)
         make_environment(environment)
-        install(environment, portable=os.environ.get("PORTABLE", "") not in {"", "0"})
+        install(environment, portable=portable)
     except SetupError as error:
         print(f"\n{error}", file=sys.stderr)
         return 1

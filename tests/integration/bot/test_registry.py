@@ -7,6 +7,10 @@ from channels.messages import Platform
 KEY = b"a key of the operator's own"
 
 
+def files(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
 async def claim(registry: ClaimRegistry, platform: Platform, message_id: str) -> bool:
     return registry.claim(platform, message_id) and await registry.record(platform, message_id)
 
@@ -51,7 +55,7 @@ async def test_nothing_but_a_keyed_hash_is_on_the_disk(tmp_path: Path) -> None:
     registry = await opened(tmp_path / "claims.sqlite")
     await claim(registry, Platform.WHATSAPP, "SM0123456789-canary")
     await registry.close()
-    stored = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    stored = b"".join(file.read_bytes() for file in files(tmp_path))
     assert b"canary" not in stored
     assert KEY not in stored
 
@@ -61,7 +65,7 @@ async def test_without_a_key_nothing_is_written(tmp_path: Path) -> None:
     assert await claim(registry, Platform.TELEGRAM, "7:1")
     assert not await claim(registry, Platform.TELEGRAM, "7:1")
     await registry.close()
-    assert list(tmp_path.iterdir()) == []
+    assert files(tmp_path) == []
 
 
 async def test_a_broken_file_keeps_nobody_from_an_answer(tmp_path: Path) -> None:

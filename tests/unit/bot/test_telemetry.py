@@ -3,33 +3,26 @@ import json
 import logging
 import sys
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import pytest
-import structlog
 
 from bot.telemetry import Telemetry, TurnLog, configure, only_known_keys, quieten_loop
 from tests.builders import inbound
+from tests.logging_state import restored_logging
 
+ReadLog = Callable[[], str]
 CANARY = "dolore-al-petto-39333"
 
 
 @pytest.fixture
-def log(capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
-    hooks = sys.excepthook, threading.excepthook, sys.unraisablehook
-    root = logging.getLogger()
-    before = root.level, list(root.handlers), logging.raiseExceptions
-    configure("DEBUG")
-    yield lambda: capsys.readouterr().err
-    sys.excepthook, threading.excepthook, sys.unraisablehook = hooks
-    root.setLevel(before[0])
-    root.handlers[:] = before[1]
-    logging.raiseExceptions = before[2]
-    structlog.reset_defaults()
+def log(capsys: pytest.CaptureFixture[str]) -> Iterator[ReadLog]:
+    with restored_logging():
+        configure("DEBUG")
+        yield lambda: capsys.readouterr().err
 
 
-def test_an_event_is_one_line_of_json(log: Any) -> None:
+def test_an_event_is_one_line_of_json(log: ReadLog) -> None:
     Telemetry().event("turn", outcome="answer", duration_s=1.5, stages_s={"gate": 0.001})
     line = json.loads(log())
     assert line["event"] == "turn"
@@ -43,7 +36,7 @@ def test_unknown_keys_and_free_text_are_dropped() -> None:
     assert only_known_keys(None, "", fields) == {"event": "turn", "where": "rag.store:3"}
 
 
-def test_an_exception_is_logged_by_class_and_place_only(log: Any) -> None:
+def test_an_exception_is_logged_by_class_and_place_only(log: ReadLog) -> None:
     try:
         raise KeyError(CANARY)
     except KeyError as error:
@@ -55,7 +48,7 @@ def test_an_exception_is_logged_by_class_and_place_only(log: Any) -> None:
     assert line["where"].startswith("tests.unit.bot.test_telemetry:")
 
 
-def test_a_librarys_record_keeps_only_its_place(log: Any) -> None:
+def test_a_librarys_record_keeps_only_its_place(log: ReadLog) -> None:
     logger = logging.getLogger("some.library")
     logger.warning("could not send %s", CANARY)
     logger.warning(f"could not send {CANARY}")  # as some libraries do it
@@ -73,13 +66,13 @@ def test_a_librarys_record_keeps_only_its_place(log: Any) -> None:
 @pytest.mark.parametrize(
     "name", ["httpx", "httpcore.connection", "telegram.ext.Updater", "twilio.http_client", "urllib3", "asyncio"]
 )
-def test_chatty_libraries_are_quiet_even_at_debug(log: Any, name: str) -> None:
+def test_chatty_libraries_are_quiet_even_at_debug(log: ReadLog, name: str) -> None:
     logging.getLogger(name).info("GET https://api/bot123:TOKEN/getMe")
     logging.getLogger(name).debug("GET https://api/bot123:TOKEN/getMe")
     assert log() == ""
 
 
-def test_uncaught_exceptions_are_logged_without_their_text(log: Any) -> None:
+def test_uncaught_exceptions_are_logged_without_their_text(log: ReadLog) -> None:
     def fail() -> None:
         raise RuntimeError(CANARY)
 
@@ -95,7 +88,7 @@ def test_uncaught_exceptions_are_logged_without_their_text(log: Any) -> None:
     assert [json.loads(line)["event"] for line in text.splitlines()] == ["uncaught", "uncaught_in_thread"]
 
 
-async def test_exceptions_that_surface_in_the_loop_are_logged_without_their_text(log: Any) -> None:
+async def test_exceptions_that_surface_in_the_loop_are_logged_without_their_text(log: ReadLog) -> None:
     loop = asyncio.get_running_loop()
     quieten_loop(loop)
 

@@ -168,6 +168,16 @@ def test_an_environment_that_works_is_kept(bootstrap: ModuleType, tmp_path: Path
     assert (environment / "bin" / "python").read_text() == "#!/bin/sh\necho 3 11\n"
 
 
+def test_what_the_machine_lacks_is_said_before_anything_is_made(
+    bootstrap: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(bootstrap.SetupError, match="compiler is missing"):
+        bootstrap.check_machine(tmp_path / ".venv", portable=False)
+    assert not (tmp_path / ".venv").exists()
+
+
 class Calls:
     """Records what the set-up would run, and fails at a step if told to."""
 

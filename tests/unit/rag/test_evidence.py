@@ -20,7 +20,8 @@ IT, ES = Language.ITALIAN, Language.SPANISH
 
 FLU = {
     "Che cos'è": "L'influenza è un'infezione causata da un virus. Di solito l'influenza guarisce in una settimana.",
-    "Sintomi": "L'influenza dà febbre e tosse. Nei bambini l'influenza può dare vomito. In gravidanza l'influenza può dare affanno.",
+    "Sintomi": "L'influenza dà febbre e tosse. Nei bambini l'influenza può dare vomito. "
+    "In gravidanza l'influenza può dare affanno.",
     "Che cosa fare": (
         "Con l'influenza si riposa e si beve spesso. L'influenza si cura con due compresse da 500 mg. "
         "L'ibuprofene può alleviare i dolori dell'influenza. Anche riposare, con l'influenza, serve molto. "
@@ -116,8 +117,14 @@ def test_a_sentence_with_the_asked_duration_comes_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["chi ha vinto il derby?", "che pressione devo mettere nelle gomme della moto?", "come si fa la carbonara?", "che cos'è la celiachia?"]
-)  # fmt: skip
+    "text",
+    [
+        "chi ha vinto il derby?",
+        "che pressione devo mettere nelle gomme della moto?",
+        "come si fa la carbonara?",
+        "che cos'è la celiachia?",
+    ],
+)
 def test_what_the_index_does_not_cover_has_no_evidence(text: str) -> None:
     assert ask(text) == []
 
@@ -219,11 +226,19 @@ def test_other_numbers_may_be_shown(text: str) -> None:
 @pytest.mark.parametrize(
     ("heading", "language", "section"),
     [
-        ("Che cosa fare", IT, Section.REMEDIES), ("Quando chiamare il numero di emergenza", IT, Section.DOCTOR), ("Sintomi", IT, Section.SYMPTOMS),
-        ("Che cos'è", IT, Section.NATURE), ("Cause", IT, Section.CAUSES), ("Qué es", ES, Section.NATURE), ("Síntomas", ES, Section.SYMPTOMS),
-        ("Causas", ES, Section.CAUSES), ("Qué hacer", ES, Section.REMEDIES), ("Cuándo consultar", ES, Section.DOCTOR), ("Varie", IT, None),
+        ("Che cosa fare", IT, Section.REMEDIES),
+        ("Quando chiamare il numero di emergenza", IT, Section.DOCTOR),
+        ("Sintomi", IT, Section.SYMPTOMS),
+        ("Che cos'è", IT, Section.NATURE),
+        ("Cause", IT, Section.CAUSES),
+        ("Qué es", ES, Section.NATURE),
+        ("Síntomas", ES, Section.SYMPTOMS),
+        ("Causas", ES, Section.CAUSES),
+        ("Qué hacer", ES, Section.REMEDIES),
+        ("Cuándo consultar", ES, Section.DOCTOR),
+        ("Varie", IT, None),
     ],
-)  # fmt: skip
+)
 def test_a_heading_tells_what_its_passage_is_for(heading: str, language: Language, section: Section | None) -> None:
     chunk = passages("T", {heading: "Testo."}, language)[0]
     assert SentenceWords.load(language).section(chunk) is section

@@ -17,7 +17,7 @@ FOLLOW_UPS = Path(__file__).parents[2] / "data" / "questions" / "followups.jsonl
 interpreter = Interpreter()
 
 
-def interpret(text: str, *earlier: str, **known: Any) -> Interpretation:
+def interpret(text: str, *earlier: str, **known: Any) -> Interpretation:  # noqa: ANN401
     return interpreter.interpret(Question(text=text, earlier=earlier, **known))
 
 
@@ -68,8 +68,13 @@ def test_a_question_for_an_own_dose_is_recognised(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["quanta acqua devo bere con la febbre?", "quanto dura la febbre?", "cuánta agua hay que tomar con diarrea?", "si può prendere il sole con la febbre?"],
-)  # fmt: skip
+    [
+        "quanta acqua devo bere con la febbre?",
+        "quanto dura la febbre?",
+        "cuánta agua hay que tomar con diarrea?",
+        "si può prendere il sole con la febbre?",
+    ],
+)
 def test_a_quantity_without_a_medicine_is_no_dose(text: str) -> None:
     assert interpret(text).intent is not Intent.OWN_DOSE
 
@@ -190,13 +195,26 @@ def test_a_dose_asked_by_a_follow_up_is_still_a_dose() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["e per i bambini?", "¿y en los niños?", "quanto dura?", "es contagioso?", "e come si cura?", "che devo fare?", "?", "no", "sí"]
-)  # fmt: skip
+    "text",
+    [
+        "e per i bambini?",
+        "¿y en los niños?",
+        "quanto dura?",
+        "es contagioso?",
+        "e come si cura?",
+        "che devo fare?",
+        "?",
+        "no",
+        "sí",
+    ],
+)
 def test_a_follow_up_to_nothing_needs_context(text: str) -> None:
     assert interpret(text).needs_context
 
 
-@pytest.mark.parametrize("text", ["febbre", "e la febbre alta come si cura?", "sono incinta, cosa posso mangiare?", "orzaiolo", "dengue"])
+@pytest.mark.parametrize(
+    "text", ["febbre", "e la febbre alta come si cura?", "sono incinta, cosa posso mangiare?", "orzaiolo", "dengue"]
+)
 def test_a_message_that_stands_alone_needs_no_context(text: str) -> None:
     assert not interpret(text).needs_context
 

@@ -1,0 +1,29 @@
+"""What is known of a patient before the message itself has been understood: language and country."""
+
+from bot.sessions import Session
+from channels.messages import InboundMessage, MessageKind
+from locales.language import Language
+from rag.languages import identify
+
+
+def language_of(message: InboundMessage, session: Session) -> Language:
+    """The language to speak before the answering line has read the message: chosen, else that of the words, else a hint."""
+    if session.language is not None:
+        return session.language
+    prior = session.language_prior or hinted_language(message)
+    if message.kind is MessageKind.TEXT and message.text:
+        return identify(message.text, prior).language
+    return prior or Language.ITALIAN
+
+
+def hinted_language(message: InboundMessage) -> Language | None:
+    """The language that the messenger is set to, if it is one of ours."""
+    locale = (message.locale_hint or "").lower().partition("-")[0]
+    return Language(locale) if locale in set(Language) else None
+
+
+def take_country_hint(session: Session, message: InboundMessage) -> None:
+    """A phone prefix, or the region of the messenger's language, tells the country until the patient names one."""
+    if session.country is None:
+        region = (message.locale_hint or "").replace("_", "-").partition("-")[2].upper()
+        session.country = message.country_hint or (region if len(region) == 2 else None)

@@ -1,0 +1,37 @@
+"""How the command line shows figures and the report of a run."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from ingest.report import RunReport
+
+
+def print_report(report: "RunReport", out: Console, err: Console) -> None:
+    """What a run of ingestion did, and what went wrong."""
+    table = Table("language", "new", "changed", "unchanged", "retired", "pages", "chunks")
+    for row in report.languages:
+        counts = (row.new, row.changed, row.unchanged, row.retired, row.pages, row.chunks)
+        table.add_row(row.language.value, *map(str, counts))
+    out.print(table)
+    out.print(f"{report.status.value} in {report.seconds:.1f} s", highlight=False)
+    for problem in report.problems:
+        err.print(f"! {problem}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def print_figures(figures: dict[str, Any], out: Console, *, as_json: bool) -> None:
+    """Figures as JSON, or their rows as a table."""
+    if as_json:
+        print(json.dumps(figures, ensure_ascii=False, indent=2))  # noqa: T201
+        return
+    rows = figures.get("rows")
+    if not rows:
+        out.print_json(data=figures)
+        return
+    table = Table(*rows[0])
+    for row in rows:
+        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row.values()))
+    out.print(table)
