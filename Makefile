@@ -6,7 +6,7 @@
 #   make models MODELS=qwen2.5-coder-1.5b   fetch another generator (then set SALUS_GENERATOR to its name)
 
 PYTHON ?= python3
-MODELS ?= qwen2.5-coder-0.5b
+MODELS ?= qwen2.5-coder-1.5b
 VENV := .venv/bin
 VENV_ST := .venv-st
 

@@ -195,7 +195,9 @@ class Conversation:
         if len(text) > MAX_TURN_CHARACTERS:
             return Notice(topic=Topic.TOO_LONG, language=language)
         prior = session.language_prior or hinted_language(message)
-        question = Question(text=text, earlier=earlier, language=session.language, language_prior=prior)
+        question = Question(
+            text=text, earlier=earlier, language=session.language, language_prior=prior, population=session.population
+        )
         answerer = self._parts.answerer
         async with self._typing(message):
             try:
@@ -208,6 +210,7 @@ class Conversation:
                 return Notice(topic=Topic.BUSY, language=language)
         if not run.interpretation.other_language:
             session.language_prior = run.interpretation.language
+            session.population = run.interpretation.population
         return from_reply(run.reply)
 
     async def _escalate(self, red_flag: RedFlag, message: InboundMessage, session: Session, now: float) -> str:

@@ -44,7 +44,7 @@ def load_renderer(settings: Settings, *, now: Callable[[], datetime] = lambda: d
         StartRefused: If texts or emergency numbers are missing or malformed.
     """
     catalog, directory = load_texts()
-    rows = load_sources() + (load_sources(settings.sources) if settings.sources else ())
+    rows = load_sources(settings.sources) if settings.sources else load_sources()
     return Renderer(catalog, directory, SourceAddresses(settings.public_base_url, rows), now=now)
 
 

@@ -332,7 +332,7 @@ class PatternMatcher:
         words = [part for word in text.split() for part in self._parts(word)]
         not_before = self._guard(words.pop(0)[2:]) if words and words[0].startswith("<!") else None
         not_after = self._guard(words.pop()[1:]) if words and words[-1].startswith("!") else None
-        for choice in itertools.product(*map(_choices, words)):
+        for choice in itertools.product(*(_choices(self._expanded(word)) for word in words)):
             elements = self._joined(word for words in choice for word in words)
             required = frozenset(element for element in elements if isinstance(element, int))
             if not elements or isinstance(elements[0], _Gap):
@@ -343,7 +343,8 @@ class PatternMatcher:
                 elements=elements,
                 required=required,
                 longest=longest,
-                denies="." not in concept or any(not self._negators.isdisjoint(word.split("|")) for words in choice for word in words),
+                denies="." not in concept
+                or any(not self._negators.isdisjoint(word.split("|")) for words in choice for word in words),
                 not_before=not_before,
                 not_after=not_after,
             )
@@ -369,6 +370,7 @@ class PatternMatcher:
         return self._vocabulary.element(self._expanded(text))
 
     def _expanded(self, text: str) -> str:
+        """The words of the classes that `text` names, in their place."""
         try:
             return "|".join(self._classes[part[1:]] if part.startswith("@") else part for part in text.split("|"))
         except KeyError as error:
@@ -377,7 +379,7 @@ class PatternMatcher:
     def _element(self, word: str) -> int | _Gap:
         if word.startswith(".."):
             return _Gap(int(word[2:] or _DEFAULT_GAP))
-        return self._vocabulary.element(self._expanded(word))
+        return self._vocabulary.element(word)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

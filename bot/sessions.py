@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from bot.safety import RedFlag
 from channels.messages import InboundMessage, Platform
 from locales.language import Language
+from rag.types import Population
 
 MAX_TURNS = 15
 MAX_TURN_CHARACTERS = 4_000
@@ -38,6 +39,7 @@ class Session:
     language: Language | None = field(default=None, repr=False)
     language_prior: Language | None = field(default=None, repr=False)
     country: str | None = field(default=None, repr=False)
+    population: Population | None = field(default=None, repr=False)  # whom the last question was about
     pending: _Turn | None = field(default=None, repr=False)
     met: bool = False
     waiting: int = 0
@@ -77,7 +79,7 @@ class Session:
     def forget(self) -> None:
         """Drop the conversation; the language and country that the patient chose stay."""
         self.turns.clear()
-        self.pending = self.language_prior = None
+        self.pending = self.language_prior = self.population = None
 
     def forget_before(self, then: float) -> None:
         """Drop every word written before `then`."""

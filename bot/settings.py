@@ -66,7 +66,7 @@ class Settings(BaseSettings):
     threads: int | None = Field(default=None, ge=1, le=256)
     """Cores for the models; all that this process may use when unset."""
     sources: Path | None = None
-    """The operator's own sources.toml, read beside the one that ships with the project."""
+    """The operator's own sources.toml, read instead of the one that ships with the project."""
     allow_unreviewed: bool = False
     """Let a real messenger account serve pages that no clinician has reviewed."""
 

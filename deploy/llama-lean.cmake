@@ -1,4 +1,4 @@
-# Read by CMake when llama-cpp-python is compiled (see LLAMA_CMAKE_ARGS in the Makefile).
+# Read by CMake when llama-cpp-python is compiled (see deploy/bootstrap.py).
 #
 # The Python bindings need libllama and libggml only, but their CMakeLists.txt forces llama.cpp's "common" library (chat
 # templates, argument parsing, JSON) into the build with a cached variable. A normal variable of the same name wins over a

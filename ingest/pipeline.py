@@ -103,11 +103,13 @@ async def ingest(
                     source.id, source.publisher, pages=len(reading.documents), problem=next(iter(reading.problems), None)
                 )
                 readings.append(reading)
-            if configured is not None:
-                counts += _as_retired(await ledger.retire_withdrawn(configured))
+            withdrawn = await ledger.retire_withdrawn(configured) if configured is not None else {}
+            counts += _as_retired(withdrawn)
             await _renew(builder, ledger, run_id, on_progress)
             published = {
-                language: await _publish(language, store, embedder, ledger, builder.indexed_with, full, on_progress)
+                language: await _publish(
+                    language, store, embedder, ledger, builder.indexed_with, full, on_progress, may_empty=language in withdrawn
+                )
                 for language in Language
             }
             report = RunReport(
@@ -203,11 +205,16 @@ async def _publish(
     indexed_with: str,
     full: bool,
     on_progress: OnProgress,
+    *,
+    may_empty: bool = False,
 ) -> Publication:
-    """Make the live index of a language hold what the ledger holds, in one step; it is left alone where it does already."""
+    """Make the live index of a language hold what the ledger holds, in one step; it is left alone where it does already.
+
+    The last pages of a language are withdrawn only when the operator took their source out of the configuration (`may_empty`).
+    """
     states = {key: state for key, state in (await ledger.page_states()).items() if state.language is language}
     live = await asyncio.to_thread(_live_hashes, store, language, embedder.fingerprint)
-    if not states:
+    if not states and not (may_empty and live):
         problem = f"{language.value}: no page is left, so what is published stays" if live else None
         return Publication(problem=problem)
     rebuild = full or live is None or await ledger.published_with(language) != indexed_with

@@ -30,13 +30,13 @@ async def run_ingest(
     full: bool = False,
     on_progress: OnProgress = lambda _: None,
 ) -> RunReport:
-    """Read the sources that ship with the project and the operator's own, and publish what changed.
+    """Read the sources, the operator's own if there are any and else those that ship with the project, and publish what changed.
 
     Args:
         home: Directory of indexes and ledger, made if it is missing.
         embedder: Embeds the pages; the indexes can afterwards be read with no other.
         source_id: The only source to read, if given; what is published of the others stays.
-        own_sources: A second file of the form of `sources.toml`.
+        own_sources: A file of the form of `sources.toml`, read instead of it.
         full: Embed and publish everything again.
         on_progress: Told on the event loop how far the run is.
 
@@ -47,7 +47,7 @@ async def run_ingest(
         LedgerUnusable: If the ledger is damaged or a newer release wrote it.
         RagError: If the embedder or the index fails.
     """
-    rows = load_sources() + (load_sources(own_sources) if own_sources else ())
+    rows = load_sources(own_sources) if own_sources else load_sources()
     check_unique(rows)
     chosen = [row for row in rows if source_id in (None, row.id)]
     if not chosen:

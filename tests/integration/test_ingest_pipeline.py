@@ -362,12 +362,28 @@ async def test_shipped_corpus_can_be_ingested_and_says_that_it_is_a_demonstratio
         assert reader.get_document(f"starter-{language.value}-headache") is not None
 
 
-async def test_own_sources_stand_beside_the_shipped_ones(home: Home) -> None:
+async def test_own_sources_are_read_instead_of_the_shipped_ones(home: Home) -> None:
     home.put("sources.toml", '[[source]]\nid = "it"\nkind = "folder"\npath = "it"\npublisher = "ASL"\n')
-    report = await run_ingest(home.path, home.embedder, own_sources=home.path / "sources.toml", source_id="it")
+    report = await run_ingest(home.path, home.embedder, own_sources=home.path / "sources.toml")
 
     assert counts(report) == (2, 0, 0, 0)
     assert home.found("settimana") == ["it-flu"]
+
+
+async def test_a_language_whose_source_is_no_longer_configured_is_emptied(tmp_path: Path) -> None:
+    await run_ingest(tmp_path, HashEmbedder())
+    (tmp_path / "it").mkdir()
+    (tmp_path / "it" / "flu.md").write_text(page("L'influenza", "L'influenza dà febbre."), encoding="utf-8")
+    own = tmp_path / "sources.toml"
+    own.write_text('[[source]]\nid = "it"\nkind = "folder"\npath = "it"\npublisher = "ASL"\n', encoding="utf-8")
+
+    report = await run_ingest(tmp_path, HashEmbedder(), own_sources=own)
+
+    assert report.status is RunStatus.COMPLETE
+    store = IndexStore(index_directory(tmp_path))
+    assert store.content_hashes(Language.SPANISH) == {}
+    assert not store.open(Language.SPANISH, "hash-1").is_demonstration
+    assert not store.open(Language.ITALIAN, "hash-1").is_demonstration
 
 
 async def test_unknown_source_is_refused_with_the_known_ones(tmp_path: Path) -> None:
