@@ -3,10 +3,12 @@
 #   make demo                     chat in the terminal over the starter corpus
 #   make demo Q="che cos'è la febbre?"   ask one question
 #   make setup PORTABLE=1         compile the engine for any x86-64 CPU with AVX2, not only for this machine's
-#   make models MODELS=qwen2.5-coder-1.5b   fetch another generator (then set SALUS_GENERATOR to its name)
+#   make models MODELS=qwen2.5-coder-0.5b   fetch another generator (then set SALUS_GENERATOR to its name)
+#   make eval HALF=test           the halves of the shipped sets that nothing is tuned on
 
 PYTHON ?= python3
 MODELS ?= qwen2.5-coder-1.5b
+HALF ?= dev
 VENV := .venv/bin
 VENV_ST := .venv-st
 
@@ -37,6 +39,8 @@ demo: setup
 	$(VENV)/salus ingest && \
 	if [ -n "$$Q" ]; then $(VENV)/salus ask "$$Q"; else $(VENV)/salus chat; fi
 
+# The tests that need a real generator take the smallest one.
+test: MODELS = qwen2.5-coder-0.5b
 test: setup models
 	$(VENV)/pytest
 
@@ -47,8 +51,9 @@ check: setup
 	$(VENV)/mypy deploy/bootstrap.py
 	$(VENV)/lint-imports
 
-eval: setup models index
-	$(VENV)/salus eval all
+# Needs no generator.
+eval: setup index
+	$(VENV)/salus eval all --half $(HALF)
 
 bench: setup models index
 	$(VENV)/salus bench

@@ -150,7 +150,7 @@ def _crisis_lines(wording: _Wording, lines: str, key: str) -> tuple[str, ...]:
     known = wording.directory.lines(wording.home, LineKind.CRISIS)
     closed = [line for line in known if line.opens]
     if not lines and closed and closed[0].opens:
-        line = ", ".join((closed[0].name.get(wording.language, ""), closed[0].number)).strip(", ")
+        line = f"{closed[0].name.get(wording.language, '')} ({closed[0].number})".strip()
         sentences.append(wording.text("escalation.crisis.closed", line=line, opens=closed[0].opens.hour))
     unknown = [wording.line(line) for line in wording.directory.lines_of_unknown_hours(wording.home, LineKind.CRISIS)]
     if unknown:
@@ -170,18 +170,19 @@ def _abuse(wording: _Wording, red_flag: RedFlag) -> tuple[str, ...]:
     lines = wording.open_lines(LineKind.VIOLENCE)
     if red_flag.minor and wording.home:
         lines = "; ".join(part for part in (wording.open_lines(LineKind.MINORS), lines) if part)
+    offered = (wording.text(f"escalation.abuse.{other}lines", lines=lines),) if lines else ()
+    fault = wording.text(f"escalation.abuse.{other}no_fault")
+    return (_abuse_first(wording, red_flag), *offered, fault, *_care(wording, red_flag), wording.text("escalation.abuse.phone"))
+
+
+def _abuse_first(wording: _Wording, red_flag: RedFlag) -> str:
+    opening, danger = wording.text("escalation.abuse.opening"), wording.text("escalation.abuse.danger")
     if red_flag.third_person:
-        first = wording.text("escalation.abuse.other")
-    else:
-        first = wording.text("escalation.abuse.opening") + " " + wording.text("escalation.abuse.danger")
+        other = wording.text("escalation.abuse.other")
+        return wording.text("escalation.call_now") + " " + other if red_flag.under_way else other
     if red_flag.under_way:
-        first = wording.text("escalation.abuse.under_way" if not red_flag.third_person else "escalation.call_now") + " " + first
-    second = (
-        wording.text(f"escalation.abuse.{other}lines", lines=lines)
-        if lines
-        else wording.text(f"escalation.abuse.{other}no_fault")
-    )
-    return (first, second, *_care(wording, red_flag), wording.text("escalation.abuse.phone"))
+        return wording.text("escalation.abuse.under_way") + " " + opening
+    return f"{opening} {danger}"
 
 
 def _care(wording: _Wording, red_flag: RedFlag) -> tuple[str, ...]:
@@ -202,7 +203,8 @@ def _abused_child(wording: _Wording, red_flag: RedFlag) -> tuple[str, ...]:
         return (wording.text("escalation.abuse.child_emergency"), adult, *_care(wording, red_flag))
     lines = "; ".join(wording.line(line) for line in known)
     key = "escalation.abuse.child_usted" if formal else "escalation.abuse.child"
-    return (wording.text(key, lines=lines), adult, wording.text("escalation.abuse.phone"))
+    phone = wording.text("escalation.abuse.phone" if formal else "escalation.abuse.phone_child")
+    return (wording.text(key, lines=lines), adult, *_care(wording, red_flag), phone)
 
 
 _PARAGRAPHS: dict[Level, Callable[[_Wording, RedFlag], tuple[str, ...]]] = {

@@ -11,58 +11,18 @@ A pattern is written as words separated by spaces, after the same normalisation 
 """
 
 import itertools
-import re
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from rapidfuzz.distance import OSA
+from bot.red_flag_tokens import APOSTROPHES, COMMA, SENTENCE, Span, Tokens
+from bot.red_flag_vocabulary import PatternError, Vocabulary
 
-_FUZZY_FROM = 6  # shorter words are one letter away from too many others ("petto", "letto")
-_STEM_FROM = 5
 _DEFAULT_GAP = 3
-
-COMMA, LINE, SENTENCE = 1, 2, 3
-_BREAKS = {",": COMMA, ";": COMMA, ":": COMMA, "(": COMMA, ")": COMMA, "\n": LINE, ".": SENTENCE, "!": SENTENCE, "?": SENTENCE}
-
-_TOKEN = re.compile(r"\d+[.,]\d+|[^\W_](?:[^\W_]|[@$*](?=[^\W_]))*|\.{2,}|[,;:().!?\n]|[^\w\s]")
-_DEGREES = re.compile(r"[°º]")
-_APOSTROPHES = re.compile(r"['’‘`´ʼ]")
-# Combining accents, soft hyphen, zero-width and direction marks, variation selectors, tags.
-_INVISIBLE = re.compile(
-    "[\u0300-\u036f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
-)
-_STRETCHED_VOWEL = re.compile(r"([aeiou])\1{2,}")
-_STRETCHED = re.compile(r"([^\W\d_])\1{2,}")
-_COMPOUND_NUMBER = re.compile(r"(\d+)[ey](\d)")
-_ORDINAL = re.compile(r"(\d+)(?:esim[ao]|er[ao]?|[aomnvt]{1,2})")
-_LEET = str.maketrans({"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "*": ""})
-_SPELLED_OUT = 4
 
 NOT_NEGATOR = "not_negator"
 """The concept whose patterns hold a negator that denies nothing ("non ce la faccio più")."""
-
-
-class PatternError(ValueError):
-    """A pattern in the red-flag data cannot be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Tokens `start` (included) to `end` (excluded)."""
-
-    start: int
-    end: int
-
-
-@dataclass(slots=True)
-class Tokens:
-    """A message as words; `breaks[i]` is the punctuation between word i-1 and word i."""
-
-    words: list[str] = field(default_factory=list)
-    breaks: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,185 +39,6 @@ class _Pattern:
     denies: bool
     not_before: int | None
     not_after: int | None
-
-
-def fold(text: str) -> str:
-    """Lower case, without accents, invisible characters, degree signs, apostrophes and stretched letters ("aiutooo")."""
-    text = unicodedata.normalize("NFKC", _DEGREES.sub(" ", text)).casefold()
-    if not text.isascii():
-        text = _INVISIBLE.sub("", unicodedata.normalize("NFD", text))
-    text = _STRETCHED.sub(r"\1\1", _STRETCHED_VOWEL.sub(r"\1", text))
-    return _APOSTROPHES.sub(" ", text)
-
-
-def tokenise(text: str, emoji: Mapping[str, str]) -> Tokens:
-    """Split a message into words; an emoji of `emoji` becomes the word it stands for, other symbols disappear."""
-    tokens = Tokens()
-    pending = 0
-    for match in _TOKEN.finditer(fold(text)):
-        raw = match.group()
-        if raw[0].isalnum():
-            word = _plain(raw)
-        elif raw in emoji:
-            word = emoji[raw]
-        else:
-            pending = max(pending, COMMA if raw[:2] == ".." else _BREAKS.get(raw, 0))
-            continue
-        tokens.words.append(word)
-        tokens.breaks.append(pending)
-        pending = 0
-    return _joined_letters(tokens)
-
-
-def _plain(word: str) -> str:
-    """Undo digits and signs used as letters ("su1c1dio", "su*cidio")."""
-    if word.isalpha():
-        return word
-    compound = _COMPOUND_NUMBER.fullmatch(word)
-    if compound:
-        return f"{compound[1]}.{compound[2]}"
-    ordinal = _ORDINAL.fullmatch(word)
-    if ordinal:
-        return ordinal[1]
-    letters = sum(character.isalpha() for character in word)
-    if letters >= _SPELLED_OUT - 1 and letters * 2 > len(word) and word[0].isalpha():
-        return word.translate(_LEET)
-    return word
-
-
-def _joined_letters(tokens: Tokens) -> Tokens:
-    """Join words that were spelled out letter by letter ("s u i c i d i o")."""
-    if sum(len(word) == 1 for word in tokens.words) < _SPELLED_OUT:
-        return tokens
-    joined = Tokens()
-    for single, group in itertools.groupby(zip(tokens.words, tokens.breaks, strict=True), key=lambda pair: len(pair[0]) == 1):
-        pairs = list(group)
-        if single and len(pairs) >= _SPELLED_OUT:
-            pairs = [("".join(word for word, _ in pairs), pairs[0][1])]
-        joined.words.extend(word for word, _ in pairs)
-        joined.breaks.extend(pause for _, pause in pairs)
-    return joined
-
-
-def _deletions(word: str) -> Iterator[str]:
-    yield word
-    for index in range(1, len(word)):  # the first letter is kept: "sviene" is not "viene", "muerte" not "suerte"
-        yield word[:index] + word[index + 1 :]
-
-
-class _Vocabulary:
-    """Which pattern elements a word stands for, misspelled or not."""
-
-    def __init__(self, spelling: Mapping[str, str], numbers: Mapping[str, float], never_corrected: Iterable[str]) -> None:
-        self._spelling = {fold(word): tuple(fold(correct).split()) for word, correct in spelling.items()}
-        self._numbers = {fold(word): value for word, value in numbers.items()}
-        self._never_corrected = {fold(word) for word in never_corrected}
-        self._words: dict[str, set[int]] = {}
-        self._stems: dict[str, set[int]] = {}
-        self._ranges: list[tuple[float, float, int]] = []
-        self._neighbours: dict[str, set[str]] = {}
-        self._stem_neighbours: dict[str, set[str]] = {}
-        self._elements: dict[str, int] = {}
-
-    def element(self, text: str) -> int:
-        """The number of a pattern element, the same for the same text."""
-        known = self._elements.get(text)
-        if known is not None:
-            return known
-        element = self._elements[text] = len(self._elements)
-        for alternative in text.split("|"):
-            self._add(alternative, element)
-        return element
-
-    def _add(self, alternative: str, element: int) -> None:
-        if alternative.startswith("#"):
-            low, _, high = alternative[1:].partition("-")
-            self._ranges.append((float(low), float(high or low), element))
-        elif alternative.endswith("*"):
-            stem = fold(alternative[:-1])
-            self._stems.setdefault(stem, set()).add(element)
-            if len(stem) >= _STEM_FROM:
-                for key in _deletions(stem):
-                    self._stem_neighbours.setdefault(key, set()).add(stem)
-        elif alternative:
-            word = fold(alternative)
-            self._words.setdefault(word, set()).add(element)
-            if len(word) >= _FUZZY_FROM:
-                for key in _deletions(word):
-                    self._neighbours.setdefault(key, set()).add(word)
-        else:
-            raise PatternError(f"an empty alternative in {element!r}")
-
-    def elements_of(self, word: str) -> set[int]:
-        """Every element that `word` can stand for."""
-        found = self._exact(word)
-        number = self._number(word)
-        if number is not None:
-            found |= {element for low, high, element in self._ranges if low <= number <= high}
-        for correct in self._spelling.get(word, ()):
-            found |= self._exact(correct)
-        if not found and number is None and word not in self._never_corrected:
-            for variant in (word, *_respelled(word)):
-                found |= self._exact(variant) if variant != word else self._nearby(word)
-        return found
-
-    def _exact(self, word: str) -> set[int]:
-        found = set(self._words.get(word, ()))
-        for length in range(2, len(word) + 1):
-            stem = self._stems.get(word[:length])
-            if stem:
-                found |= stem
-        return found
-
-    def _number(self, word: str) -> float | None:
-        if word[0].isdecimal():
-            try:
-                return float(word.replace(",", "."))
-            except ValueError:
-                return None
-        return self._numbers.get(word)
-
-    def _nearby(self, word: str) -> set[int]:
-        found: set[int] = set()
-        if len(word) < _FUZZY_FROM:
-            return found
-        for key in _deletions(word):
-            for candidate in self._neighbours.get(key, ()):
-                if OSA.distance(word, candidate, score_cutoff=1) <= 1:
-                    found |= self._words[candidate]
-        for length in range(_STEM_FROM, min(len(word), 12)):
-            beginning = word[:length]
-            for key in _deletions(beginning):
-                for stem in self._stem_neighbours.get(key, ()):
-                    if len(stem) >= _STEM_FROM and OSA.distance(beginning, stem, score_cutoff=1) <= 1:
-                        found |= self._stems[stem]
-        return found
-
-
-def _respelled(word: str) -> set[str]:
-    """Spellings by ear: "kuore", "pexo", "boy", "aogo", "yorar", "asfixia"."""
-    variants = {word}
-    for heard, written in (("k", "c"), ("k", "ch"), ("k", "qu"), ("x", "ch"), ("sh", "ch"), ("w", "gu")):
-        variants |= {variant.replace(heard, written) for variant in variants if heard in variant}
-    for one, other in (
-        ("b", "v"),
-        ("v", "b"),
-        ("s", "z"),
-        ("z", "s"),
-        ("s", "c"),
-        ("c", "s"),
-        ("y", "ll"),
-        ("ll", "y"),
-        ("j", "g"),
-        ("g", "j"),
-    ):
-        if one in word:
-            variants.add(word.replace(one, other, 1))
-            variants.add(word.replace(one, other))
-    if len(word) >= _SPELLED_OUT and word[0] in "aeiou":
-        variants.add("h" + word)
-    variants.discard(word)
-    return variants
 
 
 def _choices(word: str) -> list[list[str]]:
@@ -284,7 +65,7 @@ class PatternMatcher:
         never_corrected: Iterable[str] = (),
     ) -> None:
         self._classes = classes
-        self._vocabulary = _Vocabulary(spelling, numbers, never_corrected)
+        self._vocabulary = Vocabulary(spelling, numbers, never_corrected)
         self._negators = frozenset(negators)
         self._first: list[_Pattern] = []
         self._by_element: dict[int, list[_Pattern]] = {}
@@ -364,7 +145,7 @@ class PatternMatcher:
 
     def _parts(self, word: str) -> list[str]:
         """Split an elided word ("l'infarto") as a message is split."""
-        return [word] if word[0] in "<!#@" or ".." in word else _APOSTROPHES.sub(" ", word).split()
+        return [word] if word[0] in "<!#@" or ".." in word else APOSTROPHES.sub(" ", word).split()
 
     def _guard(self, text: str) -> int:
         return self._vocabulary.element(self._expanded(text))
@@ -407,7 +188,8 @@ def _starts(pattern: _Pattern, positions: Mapping[int, list[int]]) -> Iterable[i
 def _match(pattern: _Pattern, start: int, text: _Text) -> Span | None:
     if pattern.not_before is not None and start > 0 and text.breaks[start] < COMMA and pattern.not_before in text.at[start - 1]:
         return None
-    # A frame ("mask", "question") reads across a denial. A second negation only stresses the first ("non fa nessun suono"); one in the gap of a pattern without any denies it.
+    # One negation in the gap of a pattern that has none denies it. A second one only stresses the first ("non fa nessun suono"),
+    # and a frame ("mask", "question") reads across any.
     stops: Collection[int] = () if pattern.denies else text.denied
     end = _match_from(pattern.elements, 1, start + 1, text, stops)
     if end is None:

@@ -1,43 +1,25 @@
 """Recognises an emergency in a patient's own words before anything else reads them.
 
-The knowledge is data (`locales/red_flag_rules.toml`, `locales/{it,es}/red_flags.toml`): concepts, and rules that say which concepts
-together are a red flag. This module only decides which occurrences count: not what is denied, long past, asked about in general,
-said of an animal or part of a figure of speech.
+The knowledge is data: concepts, and rules that say which concepts together are a red flag (`bot/red_flag_rules.py`). This module
+only decides which occurrences count: not what is denied, long past, asked about in general, said of an animal or part of a figure
+of speech.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from pathlib import Path
-from typing import Any
 
-import locales
-from bot.red_flag_patterns import COMMA, LINE, NOT_NEGATOR, PatternMatcher, Span, Tokens, tokenise
-from locales.language import Language
+from bot.red_flag_patterns import NOT_NEGATOR
+from bot.red_flag_rules import Level, RedFlagData, RedFlagDataError, Rule
+from bot.red_flag_tokens import COMMA, LINE, Span, Tokens, tokenise
 
-_DIRECTORY = Path(locales.__file__).parent
+__all__ = ["GateReading", "Level", "RedFlag", "RedFlagDataError", "SafetyGate"]
+
 _NEGATION_REACH = 4
 _EARLIER = 2
-_WITHIN = 40
-
-
-class Level(StrEnum):
-    """What a red flag calls for."""
-
-    CALL_NOW = "call_now"
-    GO_TODAY = "go_today"
-    POISON = "poison"
-    CRISIS = "crisis"
-    ABUSE = "abuse"
 
 
 # A person in danger from themselves or from others needs the words for that, with the emergency number first (`under_way`).
 _SEVERITY = {Level.CRISIS: 5, Level.ABUSE: 4, Level.CALL_NOW: 3, Level.POISON: 2, Level.GO_TODAY: 1}
-
-
-class RedFlagDataError(Exception):
-    """The red-flag data is missing, empty or malformed: the product must not start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,21 +42,6 @@ class GateReading:
 
     red_flag: RedFlag | None = None
     about: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rule:
-    category: str
-    level: Level
-    all_of: tuple[tuple[str, ...], ...]
-    unless: tuple[str, ...]
-    within: int
-    alone: bool
-    under_way: bool
-    asked_counts: bool
-    past_counts: bool
-    animals_count: bool
-    third_person: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,46 +68,20 @@ class _Scene:
 class SafetyGate:
     """Reads every arriving text, with the patterns of both languages at once."""
 
-    def __init__(
-        self, matcher: PatternMatcher, rules: Sequence[_Rule], negators: frozenset[str], emoji: Mapping[str, str]
-    ) -> None:
-        self._matcher = matcher
-        self._rules = tuple(rules)
-        self._categories = tuple(dict.fromkeys(rule.category for rule in rules))
-        self._judged = {name for rule in rules for names in rule.all_of for name in names} | {
-            f"{name}.topic" for name in self._categories
-        }
-        self._negators = negators
-        self._emoji = dict(emoji)
+    def __init__(self, data: RedFlagData) -> None:
+        self._data = data
+        self._categories = tuple(dict.fromkeys(rule.category for rule in data.rules))
+        self._judged = {name for rule in data.rules for names in rule.all_of for name in names}
+        self._judged |= {f"{name}.topic" for name in self._categories}
 
     @classmethod
-    def load(cls, directory: Path = _DIRECTORY) -> "SafetyGate":
-        """Read rules and patterns.
+    def load(cls) -> "SafetyGate":
+        """Read the data of the product.
 
         Raises:
-            RedFlagDataError: If a file is missing, malformed or empty, or a rule names a concept that has no pattern.
+            RedFlagDataError: If it is missing, malformed or empty.
         """
-        try:
-            table = tomllib.loads((directory / "red_flag_rules.toml").read_text(encoding="utf-8"))
-            words = [
-                tomllib.loads((directory / language.value / "red_flags.toml").read_text(encoding="utf-8"))
-                for language in Language
-            ]
-            concepts = _merged_lists(words, "concepts")
-            rules = [_rule(category, row) for category in table["categories"] for row in category["rules"]]
-            _check(rules, concepts)
-            negators = frozenset(word for part in words for word in part["negators"])
-            matcher = PatternMatcher(
-                concepts,
-                classes=_merged_classes(words),
-                spelling={key: value for part in words for key, value in part.get("spelling", {}).items()},
-                numbers={key: value for part in words for key, value in part.get("numbers", {}).items()},
-                negators=negators,
-                never_corrected=[word for part in words for word in part.get("never_corrected", ())],
-            )
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RedFlagDataError(f"the red-flag data cannot be used: {error}") from error
-        return cls(matcher, rules, negators, table.get("emoji", {}))
+        return cls(RedFlagData.load())
 
     def read(self, text: str, earlier: Sequence[str] = ()) -> GateReading:
         """Read a message alone and joined with the two before it, and return the gravest red flag.
@@ -170,15 +111,15 @@ class SafetyGate:
         return []
 
     def _scene(self, text: str, before: Sequence[str] = ()) -> _Scene:
-        tokens = tokenise(text, self._emoji)
+        tokens = tokenise(text, self._data.emoji)
         new_from = 0
         if before:
-            joined = tokenise("\n".join(before), self._emoji)
+            joined = tokenise("\n".join(before), self._data.emoji)
             new_from = len(joined.words)
             joined.words.extend(tokens.words)
             joined.breaks.extend([max(LINE, tokens.breaks[0]), *tokens.breaks[1:]] if tokens.breaks else [])
             tokens = joined
-        found = self._matcher.find(tokens)
+        found = self._data.matcher.find(tokens)
         return _Scene(
             tokens=tokens,
             found=found,
@@ -215,7 +156,7 @@ class SafetyGate:
     def _negated(self, span: Span, tokens: Tokens, inside: set[int]) -> bool:
         """Whether a denial reaches this occurrence; a denial that is part of a pattern ("no respira") reaches nothing else."""
         words, breaks = tokens.words, tokens.breaks
-        if any(word in self._negators for word in words[span.start : span.end]):
+        if any(word in self._data.negators for word in words[span.start : span.end]):
             return False
         if words[span.end : span.end + 1] == ["no"] and (span.end + 1 == len(words) or breaks[span.end + 1] >= COMMA):
             return breaks[span.end] < COMMA
@@ -223,19 +164,19 @@ class SafetyGate:
         for index in range(span.start - 1, -1, -1):
             if index < reach or breaks[index + 1] >= COMMA or words[index] in _SCOPE_ENDS:
                 return False
-            if words[index] in self._negators and index not in inside:
+            if words[index] in self._data.negators and index not in inside:
                 return True
             if words[index] in _ALTERNATIVES:
                 reach = index - _NEGATION_REACH
         return False
 
     def _flags(self, scene: _Scene) -> list[RedFlag]:
-        return [_red_flag(rule, scene) for rule in self._rules if _fires(rule, scene, asked=False)]
+        return [_red_flag(rule, scene) for rule in self._data.rules if _fires(rule, scene, asked=False)]
 
     def _about(self, scene: _Scene) -> str | None:
         if scene.about_animal:
             return None
-        for rule in self._rules:
+        for rule in self._data.rules:
             if _fires(rule, scene, asked=True):
                 return rule.category
         for category in self._categories:
@@ -250,7 +191,7 @@ _SCOPE_ENDS = frozenset(
 )
 
 
-def _fires(rule: _Rule, scene: _Scene, *, asked: bool) -> bool:
+def _fires(rule: Rule, scene: _Scene, *, asked: bool) -> bool:
     if scene.about_animal and not rule.animals_count:
         return False
     if any(scene.has(concept) for concept in rule.unless):
@@ -263,7 +204,7 @@ def _fires(rule: _Rule, scene: _Scene, *, asked: bool) -> bool:
     return any(_together(occurrence, lists[1:], rule.within, scene.new_from) for occurrence in lists[0])
 
 
-def _counting(rule: _Rule, scene: _Scene, names: Sequence[str], *, asked: bool) -> list[_Occurrence]:
+def _counting(rule: Rule, scene: _Scene, names: Sequence[str], *, asked: bool) -> list[_Occurrence]:
     return [
         occurrence
         for name in names
@@ -287,7 +228,7 @@ def _distance(one: Span, other: Span) -> int:
     return max(one.start, other.start) - min(one.end, other.end)
 
 
-def _red_flag(rule: _Rule, scene: _Scene) -> RedFlag:
+def _red_flag(rule: Rule, scene: _Scene) -> RedFlag:
     first_person = scene.has("person.first") or (rule.level is Level.ABUSE and scene.has("person.me"))
     return RedFlag(
         category=rule.category,
@@ -342,43 +283,3 @@ def _rest(spans: Sequence[Span], runs: Sequence[int]) -> set[int]:
     for span in spans:
         starts[runs[span.start]] = min(span.start, starts.get(runs[span.start], span.start))
     return {index for index, run in enumerate(runs) if index >= starts.get(run, len(runs))}
-
-
-def _rule(category: Mapping[str, Any], row: Mapping[str, Any]) -> _Rule:
-    level = Level(row.get("level", category["level"]))
-    return _Rule(
-        category=category["name"],
-        level=level,
-        all_of=tuple(tuple(names.split("|")) for names in row["all"]),
-        unless=tuple(row.get("unless", ())),
-        within=row.get("within", _WITHIN),
-        alone=row.get("alone", False),
-        under_way=row.get("under_way", False),
-        asked_counts=row.get("asked_counts", category.get("asked_counts", False)),
-        past_counts=row.get("past_counts", category.get("past_counts", False)),
-        animals_count=category.get("animals_count", False),
-        third_person=row.get("third_person", category.get("third_person", False)),
-    )
-
-
-def _check(rules: Sequence[_Rule], concepts: Mapping[str, Sequence[str]]) -> None:
-    named = {name for rule in rules for names in rule.all_of for name in names} | {name for rule in rules for name in rule.unless}
-    missing = sorted(name for name in named if not concepts.get(name))
-    if missing or not rules:
-        raise RedFlagDataError(f"no pattern for: {', '.join(missing) or 'any rule'}")
-
-
-def _merged_lists(parts: Sequence[Mapping[str, Any]], section: str) -> dict[str, list[str]]:
-    merged: dict[str, list[str]] = {}
-    for part in parts:
-        for name, patterns in part[section].items():
-            merged.setdefault(name, []).extend(patterns)
-    return merged
-
-
-def _merged_classes(parts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    merged: dict[str, str] = {}
-    for part in parts:
-        for name, words in part.get("classes", {}).items():
-            merged[name] = f"{merged[name]}|{words}" if name in merged else words
-    return merged

@@ -33,6 +33,7 @@ from rag.types import (
     Preface,
     Question,
     Reply,
+    SentenceKind,
     Source,
     SupportedSentence,
 )
@@ -162,6 +163,8 @@ class Answerer:
 
         def show(sentence: SupportedSentence) -> None:
             watch.mark("first_sentence")
+            if sentence.kind is SentenceKind.WRITTEN:
+                watch.mark("first_written")
             on_sentence(sentence)
 
         composer = Composer(self._aligners[interpretation.language], evidence, show)

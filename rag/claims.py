@@ -7,7 +7,8 @@ markers that may be neither lost nor added. The word lists are data: `locales/{i
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cache
 from importlib.resources import files
 
@@ -22,30 +23,48 @@ _NUMBERS = {
     "dodici": "12", "doce": "12", "quindici": "15", "quince": "15", "venti": "20", "veinte": "20",
 }  # fmt: skip
 _ENCLITIC = {
-    Language.ITALIAN: re.compile(r"([^\W\d_]{2,}[aei]r)(?:si|ne|lo|la|li|le|gli|ci|vi)"),
-    Language.SPANISH: re.compile(r"([^\W\d_]{2,}[aeiáéí]r)(?:se|lo|la|los|las|le|les)"),
+    Language.ITALIAN: re.compile(r"([^\W\d_]{2,}[aei]r)(si|ne|lo|la|li|le|gli|ci|vi)"),
+    Language.SPANISH: re.compile(r"([^\W\d_]{2,}[aeiáéí]r)(se|lo|la|los|las|le|les)"),
 }
 _INFINITIVE_END = {Language.ITALIAN: "e", Language.SPANISH: ""}
+_CONDITIONS = frozenset({"if", "when", "provided"})
+_OPENERS = _CONDITIONS | {"because", "therefore", "but", "while", "although"}
+_CAUSAL = frozenset({"because", "therefore"})  # they join clauses and claim nothing on their own: see `Segment.reason`
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One unit of a claim: `key` compares across sentences, `marker` names its class when it limits the claim."""
+    """One unit of a claim: `key` compares across sentences, `marker` names its class when it limits the claim.
+
+    `form` is the word as it was written, where only its stem is compared.
+    """
 
     key: str
     marker: str | None = None
+    form: str | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+class Link(Enum):
+    """How a segment is joined to the one before."""
+
+    PUNCTUATION = "punctuation"
+    AND = "and"
+    OR = "or"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
     """A clause or a member of an enumeration.
 
-    `conditional` is true inside an if- or when-clause; `alternative` when the segment is joined to the one before by "or".
+    `conditional` is true inside an if- or when-clause, `reason` in what is given as the reason for the rest. `reflexives` counts
+    its "si" or "se": without it, what is cured would cure.
     """
 
     items: tuple[Item, ...]
-    conditional: bool
-    alternative: bool
+    link: Link = Link.PUNCTUATION
+    conditional: bool = False
+    reason: bool = False
+    reflexives: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +73,11 @@ class ClaimWords:
 
     phrases: tuple[tuple[tuple[str, ...], Item | None], ...]
     prepositions: dict[str, str]
+    possessives: frozenset[str]
     units: frozenset[str]
-    separators: frozenset[str]
-    alternatives: frozenset[str]
+    conjunctions: dict[str, Link]
+    reflexive: str
+    inflections: frozenset[frozenset[str]]
     language: Language
 
     @classmethod
@@ -64,56 +85,107 @@ class ClaimWords:
         """Read the lists that ship with the language."""
         return _load(language)
 
+    def may_inflect(self, word: str, other: str) -> bool:
+        """Whether two words of one stem differ only in number, gender, or as the infinitive of each other.
+
+        A stem alone would let a tense, a mood or the familiar form of address change: passa, passerà; prenda, prendi.
+        """
+        common = 0
+        while common < min(len(word), len(other)) and word[common] == other[common]:
+            common += 1
+        return word == other or frozenset({word[common:], other[common:]}) in self.inflections
+
 
 @cache
 def _load(language: Language) -> ClaimWords:
     data = tomllib.loads((files("locales") / language.value / "alignment.toml").read_text(encoding="utf-8"))
-    phrases: dict[tuple[str, ...], Item | None] = {(word,): None for word in _words(data["ignored"].replace("_", " "))}
+    prepositions = {form: name for name, forms in data["prepositions"].items() for form in forms.split()}
+    phrases: dict[tuple[str, ...], Item | None] = {(word,): None for word in [*_words(data["ignored"]), *prepositions]}
     for name, forms in data["equivalents"].items():
         phrases.update({tuple(_words(form)): Item(key=f"={name}") for form in forms})
     for name, forms in data["markers"].items():
         phrases.update({tuple(_words(form)): Item(key=f"#{name}", marker=name) for form in forms})
-    ordered = sorted(phrases.items(), key=lambda entry: -len(entry[0]))
     return ClaimWords(
-        phrases=tuple(ordered),
-        prepositions={form: name for name, forms in data["prepositions"].items() for form in forms.split()},
+        phrases=tuple(sorted(phrases.items(), key=lambda entry: -len(entry[0]))),
+        prepositions=prepositions,
+        possessives=frozenset(data["possessives"].split()),
         units=frozenset(data["units"].split()),
-        separators=frozenset(data["separators"]),
-        alternatives=frozenset(data["alternatives"]),
+        conjunctions=dict.fromkeys(data["conjunctions"], Link.AND) | dict.fromkeys(data["alternatives"], Link.OR),
+        reflexive=data["reflexive"],
+        inflections=frozenset(frozenset(pair.split("/")) for pair in data["inflections"].split()),
         language=language,
     )
 
 
 def segments(sentence: str, words: ClaimWords) -> tuple[Segment, ...]:
     """Cut a sentence into its clauses, each as a sequence of items; empty clauses are left out."""
-    found: list[Segment] = []
-    items: list[Item] = []
-    conditional = alternative = False
+    cutter = _Cutter(words)
     tokens = _words(sentence)
-    governor = ""  # the preposition before an item: "with flu" must not become "the flu"
     position = 0
     while position < len(tokens):
+        position += cutter.take(tokens, position)
+    return cutter.finish()
+
+
+class _Cutter:
+    """Collects the segments of one sentence, token by token."""
+
+    def __init__(self, words: ClaimWords) -> None:
+        self._words = words
+        self._found: list[Segment] = []
+        self._items: list[Item] = []
+        self._now = Segment(items=())  # how the segment began that `_items` belong to
+        self._governor = ""  # the preposition before an item: "with flu" must not become "the flu"
+
+    def take(self, tokens: Sequence[str], position: int) -> int:
+        """Take what stands at `position`; returns how many tokens that was."""
         token = tokens[position]
-        item, length = _item(tokens, position, words)
-        opens_condition = item is not None and item.marker in ("if", "when")
-        if token in _PUNCTUATION or token in words.separators or opens_condition:
-            if items:
-                found.append(Segment(tuple(items), conditional, alternative))
-                alternative = False
-            items = []
-            alternative = token in words.alternatives
-            conditional = opens_condition or (conditional and token in words.separators)
-        if item is not None and token not in words.separators:
-            items.append(_governed(item, governor))
-        governor = words.prepositions.get(token, "" if item is not None else governor)
-        position += length
-    if items:
-        found.append(Segment(tuple(items), conditional, alternative))
-    return tuple(found)
+        item, length = _item(tokens, position, self._words)
+        marker = item.marker if item is not None else None
+        link = self._words.conjunctions.get(token)
+        if link is not None or token in _PUNCTUATION or marker in _OPENERS:
+            self._cut(link, marker)
+        if _is_reflexive(token, self._words):
+            self._now = replace(self._now, reflexives=self._now.reflexives + 1)
+        if token in self._words.possessives and not self._governor:
+            item = Item(key="#own")  # "your cough" is said of the reader; "to your doctor" is as good as "to the doctor"
+        if item is None:
+            self._governor = self._words.prepositions.get(token, self._governor)
+        elif marker not in _CAUSAL:
+            self._items.append(replace(item, key=f"{self._governor} {item.key}") if self._governor else item)
+            self._governor = ""
+        return length
+
+    def finish(self) -> tuple[Segment, ...]:
+        """The segments, once all tokens are taken."""
+        self._close()
+        return tuple(self._found)
+
+    def _cut(self, link: Link | None, marker: str | None) -> None:
+        self._close()
+        if marker == "therefore":
+            self._found = [replace(segment, reason=True) for segment in self._found]
+        continues = link is not None  # "if A and B": both are conditions
+        self._now = Segment(
+            items=(),
+            link=link or (self._now.link if marker in _OPENERS and not self._closed_here else Link.PUNCTUATION),
+            conditional=marker in _CONDITIONS or (continues and self._now.conditional),
+            reason=marker == "because" or (continues and self._now.reason),
+        )
+        self._governor = ""
+
+    def _close(self) -> None:
+        self._closed_here = bool(self._items)
+        if self._items:
+            self._found.append(replace(self._now, items=tuple(self._items)))
+        self._items = []
+
+    _closed_here = False
 
 
-def _governed(item: Item, governor: str) -> Item:
-    return Item(key=f"{governor} {item.key}", marker=item.marker) if governor and item.marker is None else item
+def _is_reflexive(token: str, words: ClaimWords) -> bool:
+    match = _ENCLITIC[words.language].fullmatch(token)
+    return token == words.reflexive or (match is not None and match.group(2) == words.reflexive)
 
 
 def _item(tokens: Sequence[str], position: int, words: ClaimWords) -> tuple[Item | None, int]:
@@ -126,7 +198,9 @@ def _item(tokens: Sequence[str], position: int, words: ClaimWords) -> tuple[Item
     for phrase, item in words.phrases:
         if tuple(tokens[position : position + len(phrase)]) == phrase:
             return item, len(phrase)
-    return Item(key=stem(_without_pronoun(token, words.language), words.language)), 1
+    if token in words.conjunctions:
+        return None, 1
+    return Item(key=stem(_without_pronoun(token, words.language), words.language), form=token), 1
 
 
 def _without_pronoun(word: str, language: Language) -> str:
@@ -151,6 +225,12 @@ def _words(text: str) -> list[str]:
     return [token.lower().replace(" ", "").rstrip("'") for token in _TOKEN.findall(normalise(text))]
 
 
-def keys(items: Iterable[Item]) -> list[str]:
-    """The comparable form of items, in order."""
-    return [item.key for item in items]
+def keys(parts: Iterable[Segment]) -> list[list[str]]:
+    """The comparable form of segments: what is a condition, and what is joined by "or", compares with nothing else."""
+    found = []
+    for place, part in enumerate(parts):
+        row = [f"if {item.key}" if part.conditional else item.key for item in part.items]
+        if place > 0 and part.link is Link.OR:
+            row[0] = f"or {row[0]}"
+        found.append(row)
+    return found

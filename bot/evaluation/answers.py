@@ -74,6 +74,7 @@ def summary(asked: Sequence[Asked], rows: Sequence[dict[str, Any]], answerer: An
         "with_link": _share([bool(one.message.links) for one, _ in answers]),
         "links_not_retrieved": sum(_foreign_links(answer) for _, answer in answers),
         "first_sentence_s": _percentiles([one.timings_s["first_sentence"] for one, _ in answers]),
+        "first_written_s": _percentiles([one.timings_s["first_written"] for one, _ in answers if "first_written" in one.timings_s]),
         "total_s": _percentiles([one.timings_s["total"] for one, _ in answers]),
         "total_s_with_written": _percentiles([one.timings_s["total"] for one, a in answers if _has_written(a)]),
         "total_s_quotes_only": _percentiles([one.timings_s["total"] for one, a in answers if not _has_written(a)]),

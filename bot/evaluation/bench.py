@@ -1,9 +1,11 @@
 """How long answers take on this machine, and how quickly webhooks are acknowledged while the generator works."""
 
+import asyncio
 import json
 from typing import Any
 
 from bot.asker import Asker
+from bot.evaluation.acknowledgement import measure_acknowledgements
 from bot.evaluation.answers import ask_all, summary
 from bot.evaluation.shipped import bench_questions, read_lines
 from bot.loading import load_gate, load_renderer, rag_settings
@@ -12,10 +14,11 @@ from bot.settings import Settings
 from rag.build import build_answerer
 
 _QUESTIONS_A_LANGUAGE = 10
+_WEBHOOKS = 50
 
 
 def bench(settings: Settings, *, as_json: bool, progress: Counted) -> None:
-    """Answer twenty everyday questions, warm, and print the figures.
+    """Answer twenty everyday questions, warm, then post webhooks to a busy bot, and print the figures.
 
     Raises:
         RagError: If models or index fail.
@@ -27,4 +30,7 @@ def bench(settings: Settings, *, as_json: bool, progress: Counted) -> None:
     asker = Asker(load_gate(), load_renderer(settings), lambda: answerer)
     asked = list(ask_all(asker, chosen, progress))
     figures: dict[str, Any] = {"answers": summary(asked, chosen, answerer)}
+    progress("webhooks while the generator works", 0, 0)
+    questions = [row["text"] for row in chosen]
+    figures["acknowledgement"] = asyncio.run(measure_acknowledgements(settings, questions, count=_WEBHOOKS))
     print(json.dumps(figures, ensure_ascii=False, indent=None if as_json else 2))  # noqa: T201

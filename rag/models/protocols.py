@@ -45,8 +45,10 @@ class PairScorer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A prompt in two parts: `prefix` is the same for every question of a stage and language and is kept as a saved sequence
-    state; `body` holds the question and its evidence and is forgotten after the completion.
+    """A prompt in two parts, so that the first need not be evaluated again.
+
+    `prefix` is the same for every question of a stage and language and is kept as a saved sequence state; `body` holds the
+    question and its evidence and is forgotten after the completion.
     """
 
     prefix: str
