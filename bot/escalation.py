@@ -65,7 +65,8 @@ class _Wording:
         return "IT" if self.language is Language.ITALIAN else None
 
     def text(self, key: str, **values: object) -> str:
-        return self.catalog.text(self.language, key, **{"n": self.n, **values})
+        text = self.catalog.text(self.language, key, **{"n": self.n, **values})
+        return text.replace(": \n", ":\n")  # a list of lines begins a line of its own
 
     def line(self, line: Line) -> str:
         parts = [line.name.get(self.language, ""), self.text(f"line.{line.channel.value}", number=line.number)]

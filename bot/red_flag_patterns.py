@@ -82,24 +82,21 @@ class PatternMatcher:
 
     def find(self, tokens: Tokens) -> dict[str, list[Span]]:
         """Where each concept occurs, in no particular order; concepts that do not occur are absent."""
-        memory: dict[str, set[int]] = {}
-        positions: dict[int, list[int]] = {}
+        places: dict[str, list[int]] = {}
         for index, word in enumerate(tokens.words):
-            if word not in memory:
-                memory[word] = self._vocabulary.elements_of(word)
-            for element in memory[word]:
-                positions.setdefault(element, []).append(index)
-        at = [memory[word] for word in tokens.words]
+            places.setdefault(word, []).append(index)
+        meanings = {word: self._vocabulary.elements_of(word) for word in places}
+        positions = _Positions(places, meanings)
         candidates = [
             pattern
-            for element in positions
+            for element in positions.words
             for pattern in self._by_element.get(element, ())
-            if pattern.required <= positions.keys()
+            if pattern.required <= positions.words.keys()
         ]
         candidates.sort(key=lambda pattern: pattern.concept != NOT_NEGATOR)
         found: dict[str, set[Span]] = {}
         denied = {index for index, word in enumerate(tokens.words) if word in self._negators}
-        text = _Text(at=at, breaks=tokens.breaks, denied=denied)
+        text = _Text(at=[meanings[word] for word in tokens.words], breaks=tokens.breaks, denied=denied)
         for pattern in candidates:
             for start in _starts(pattern, positions):
                 span = _match(pattern, start, text)
@@ -170,17 +167,36 @@ class _Text:
     denied: set[int]  # words that deny: a gap does not reach across them
 
 
-def _starts(pattern: _Pattern, positions: Mapping[int, list[int]]) -> Iterable[int]:
+class _Positions:
+    """Where each element stands in a message, worked out only for the elements that are asked for."""
+
+    def __init__(self, places: Mapping[str, list[int]], meanings: Mapping[str, set[int]]) -> None:
+        self._places = places
+        self._known: dict[int, list[int]] = {}
+        self.words: dict[int, list[str]] = {}
+        for word, elements in meanings.items():
+            for element in elements:
+                self.words.setdefault(element, []).append(word)
+
+    def of(self, element: int) -> list[int]:
+        if element not in self._known:
+            words = self.words[element]
+            merged = self._places[words[0]] if len(words) == 1 else sorted(itertools.chain(*map(self._places.__getitem__, words)))
+            self._known[element] = merged
+        return self._known[element]
+
+
+def _starts(pattern: _Pattern, positions: _Positions) -> Iterable[int]:
     """Where the pattern may begin: its first word, near its rarest one."""
     first = pattern.elements[0]
     if not isinstance(first, int):
         return ()
-    begins = positions[first]
-    rarest = min(pattern.required, key=lambda element: len(positions[element]))
-    if len(begins) <= len(positions[rarest]):
+    begins = positions.of(first)
+    rarest = min((positions.of(element) for element in pattern.required), key=len)
+    if len(begins) <= len(rarest):
         return begins
     near: set[int] = set()
-    for position in positions[rarest]:
+    for position in rarest:
         near.update(begins[bisect_left(begins, position - pattern.longest) : bisect_right(begins, position)])
     return near
 

@@ -31,6 +31,8 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
+    """Concepts that together are a red flag; `locales/red_flag_rules.toml` says what each field means."""
+
     category: str
     level: Level
     all_of: tuple[tuple[str, ...], ...]

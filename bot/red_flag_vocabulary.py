@@ -71,11 +71,19 @@ class Vocabulary:
         number = self._number(word)
         if number is not None:
             found |= {element for low, high, element in self._ranges if low <= number <= high}
-        for correct in self._spelling.get(word, ()):
+        for correct in (*self._spelling.get(word, ()), *_without_echo(word)):
             found |= self._exact(correct)
-        if not found and number is None and word not in self._never_corrected:
-            for variant in (word, *_respelled(word)):
-                found |= self._exact(variant) if variant != word else self._nearby(word)
+        if number is None and word not in self._words and word not in self._never_corrected:
+            found |= self._corrected(word, alone=not found)
+        return found
+
+    def _corrected(self, word: str, *, alone: bool) -> set[int]:
+        """Elements that `word` misspells; where it already has a meaning (`alone` is false), only those of whole words."""
+        found = {element for candidate in self._nearby(word, self._neighbours) for element in self._words[candidate]}
+        if alone:
+            for variant in _respelled(word):
+                found |= self._exact(variant)
+            found |= self._nearby_stems(word)
         return found
 
     def _exact(self, word: str) -> set[int]:
@@ -94,17 +102,21 @@ class Vocabulary:
                 return None
         return self._numbers.get(word)
 
-    def _nearby(self, word: str) -> set[int]:
-        """Elements one letter away from `word`, or whose stem is one letter away from its beginning."""
+    def _nearby(self, word: str, neighbours: Mapping[str, set[str]]) -> set[str]:
+        return _one_letter_away(word, neighbours) if len(word) >= _FUZZY_FROM else set()
+
+    def _nearby_stems(self, word: str) -> set[int]:
+        """Elements whose stem is one letter away from the beginning of `word`."""
         found: set[int] = set()
-        if len(word) < _FUZZY_FROM:
-            return found
-        for candidate in _one_letter_away(word, self._neighbours):
-            found |= self._words[candidate]
-        for length in range(_STEM_FROM, min(len(word), _LONGEST_STEM)):
+        for length in range(_STEM_FROM, min(len(word), _LONGEST_STEM) if len(word) >= _FUZZY_FROM else 0):
             for stem in _one_letter_away(word[:length], self._stem_neighbours):
-                found |= self._stems[stem]
+                if stem[-1] == word[length - 1]:  # else the word just goes on differently ("magnesio" is no "magnete")
+                    found |= self._stems[stem]
         return found
+
+
+def _without_echo(word: str) -> tuple[str, ...]:
+    return (word[:-1],) if len(word) > _RESPELLED_FROM and word[-1] == word[-2] and word[-1] in "aeiou" else ()
 
 
 def _one_letter_away(word: str, neighbours: Mapping[str, set[str]]) -> set[str]:
@@ -128,6 +140,8 @@ def _respelled(word: str) -> set[str]:
         ("ll", "y"),
         ("j", "g"),
         ("g", "j"),
+        ("mb", "nv"),
+        ("ao", "aho"),
     ):
         if one in word:
             variants.add(word.replace(one, other, 1))

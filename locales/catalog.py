@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from string import Formatter
 
-from babel.messages.pofile import read_po
+from babel.messages.pofile import PoFileError, read_po
 
 from locales.language import Language
 
@@ -53,7 +53,7 @@ def _read(path: Path) -> dict[str, str]:
     try:
         with path.open("rb") as file:
             catalog = read_po(file, abort_invalid=True)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, PoFileError) as error:
         raise CatalogError(f"cannot read {path}: {error}") from error
     messages = {str(message.id): str(message.string) for message in catalog if message.id}
     empty = sorted(key for key, text in messages.items() if not text.strip())

@@ -50,8 +50,8 @@ class Line:
     opens: time | None = None
     closes: time | None = None
     free: bool = False
-    name: Mapping[Language, str] = field(default_factory=dict)
-    note: Mapping[Language, str] = field(default_factory=dict)
+    name: Mapping[Language, str] = field(default_factory=dict, hash=False)
+    note: Mapping[Language, str] = field(default_factory=dict, hash=False)
     source: str = ""
     verified_on: str = ""
     recheck: bool = False

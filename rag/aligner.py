@@ -1,34 +1,41 @@
 """Decides whether a drafted sentence says nothing but what the evidence says.
 
 The rule: the draft's claim must be the evidence's claim with, at most, whole members left out. Every content word, number, unit,
-negation, modal, condition and population of the draft must stand in the evidence in the same order, and none of the evidence's
-limiting words may be lost from a clause that is kept. A draft may join two evidence sentences of one page. When in doubt the
+negation, modal, condition and population of the draft must stand in the evidence in the same order; a clause that is kept is kept
+whole, and one that limits the rest is never left out. A draft may join two evidence sentences of one page. When in doubt the
 sentence is dropped: a quote is always at hand (docs/adr/0004-aligner.md has the measured precision).
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from rapidfuzz.distance import Levenshtein
 
 from locales.language import Language
-from rag.claims import ClaimWords, Item, Segment, keys, segments
+from rag.claims import ClaimWords, Item, Link, Segment, keys, segments
 from rag.types import Draft, Evidence, SentenceKind, SupportedSentence
 
 _MIN_ITEMS = 2  # a shorter claim ("Sì, certo.") says nothing that evidence could support
-_KEPT_SHARE = 0.6  # of the content words of a clause that is kept: below it the clause says something else
 _YES_OR_NO = re.compile(r"^\s*(?:sì|si|sí|no)\s*[,:;.]\s*", re.IGNORECASE)
+_CONTRAST = frozenset({"but", "while"})  # between two sentences that both hold, they claim nothing
+_DENIALS = frozenset({"not", "never", "nor", "none", "without", "only", "except"})
+_WEAK = frozenset({"not", "never", "without", "may"})  # of "may be A or B" each half is true alone, of "is A or B" it is not
+_OWN = frozenset(
+    {"much", "little", "severe", "strong", "high", "mild", "moderate", "sudden", "lasting", "continuous", "repeated", "slow"}
+    | {"usually", "often", "sometimes", "within", "about"}
+    | {"more", "less", "number", "child", "minor", "youth", "adolescent", "newborn", "infant", "elderly", "adult", "women", "men"}
+)  # what these limit is their own member: of "in adults and in older children" the first half is true alone
+_QUANTITIES = frozenset({"number", "more", "less"})
+_EXAMPLE = ("come ", "como ")
+_TOGETHER = "con "
 
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
     evidence: Evidence
     segments: tuple[Segment, ...]
-
-    @property
-    def items(self) -> list[Item]:
-        return [item for segment in self.segments for item in segment.items]
 
 
 class Aligner:
@@ -53,18 +60,17 @@ class Aligner:
             return quoted
         text = _without_yes_or_no(draft.text)
         parts = segments(text, self._words)
-        if sum(len(part.items) for part in parts) < _MIN_ITEMS:
+        if "?" in text or _size(parts) < _MIN_ITEMS:
             return None
         claims = [_Claim(item, segments(item.sentence.text, self._words)) for item in evidence]
         supporting = self._single(parts, claims) or self._joined(parts, claims)
         if not supporting:
             return None
-        carried = sum(len(part.items) for part in parts) / max(1, sum(len(claim.items) for claim in supporting))
         return SupportedSentence(
             text=text,
             kind=SentenceKind.WRITTEN,
             evidence=tuple(claim.evidence for claim in supporting),
-            alignment=min(1.0, round(carried, 3)),
+            alignment=min(1.0, round(_size(parts) / max(1, sum(_size(claim.segments) for claim in supporting)), 3)),
         )
 
     def _quote(self, text: str, evidence: Sequence[Evidence]) -> SupportedSentence | None:
@@ -76,28 +82,56 @@ class Aligner:
 
     def _same_claim(self, text: str, item: Evidence) -> bool:
         """Whether a draft that is all but a copy claims what the sentence claims: the source's own wording is then shown."""
-        wanted = segments(_without_yes_or_no(text), self._words)
-        offered = segments(item.sentence.text, self._words)
-        return [keys(part.items) for part in wanted] == [keys(part.items) for part in offered]
+        return segments(_without_yes_or_no(text), self._words) == segments(item.sentence.text, self._words)
 
     def _single(self, parts: Sequence[Segment], claims: Sequence[_Claim]) -> list[_Claim]:
-        for claim in claims:
-            if _supports(parts, claim):
-                return [claim]
-        return []
+        return next(([claim] for claim in claims if self._supports(parts, claim.segments)), [])
 
     def _joined(self, parts: Sequence[Segment], claims: Sequence[_Claim]) -> list[_Claim]:
         """Two sentences of one page, joined where the draft has a clause boundary."""
-        whole = frozenset(keys(item for part in parts for item in part.items))
         for cut in range(1, len(parts)):
-            for first in claims:
-                if not _supports(parts[:cut], first, whole):
+            head, tail = parts[:cut], _without_contrast(parts[cut:])
+            for first in claims if _size(tail) >= _MIN_ITEMS else ():
+                if not self._supports(head, first.segments):
                     continue
                 for second in claims:
                     same_page = second.evidence.chunk.document_id == first.evidence.chunk.document_id
-                    if second is not first and same_page and _supports(parts[cut:], second, whole):
+                    if second is not first and same_page and self._continues(head, tail, second.segments):
                         return [first, second]
         return []
+
+    def _continues(self, head: Sequence[Segment], tail: Sequence[Segment], offered: Sequence[Segment]) -> bool:
+        """Whether `offered` supports the second half of a draft, with what it may take over from the first half.
+
+        That is the same subject, the topic as a complement ("the rash of hives" after "hives"), or the same advice when another
+        condition follows it after "or"; nothing else is ever lent.
+        """
+        if tail[0].conditional:
+            advice = [part for part in head if not part.conditional]
+            condition = [replace(tail[0], link=Link.PUNCTUATION), *tail[1:]]
+            return tail[0].link is Link.OR and len(advice) < len(head) and self._supports([*advice, *condition], offered)
+        if tail[0].link is Link.OR:
+            return False
+        subject = head[0].items[:1]
+        enumerates = all(len(part.items) == 1 for part in head[1:])  # else a later clause may have a subject of its own
+        shared = enumerates and offered[0].items[:1] == subject and not subject[0].marker
+        if shared and self._supports([replace(tail[0], items=(*subject, *tail[0].items)), *tail[1:]], offered):
+            return True
+        return any(self._supports(tail, reading) for reading in _about(head[0].items, offered))
+
+    def _supports(self, parts: Sequence[Segment], offered: Sequence[Segment]) -> bool:
+        """Whether the draft's clauses say nothing beyond, and lose no limit of, one evidence sentence."""
+        return self._keeps_forms(parts, offered) and any(_follows(parts, reading) for reading in _readings(parts, offered))
+
+    def _keeps_forms(self, parts: Sequence[Segment], offered: Sequence[Segment]) -> bool:
+        """Whether each word differs from the evidence's word of that stem in number or gender at most."""
+        known = [item for segment in offered for item in segment.items if item.form]
+        return all(
+            any(other.key == item.key and self._words.may_inflect(item.form, other.form or "") for other in known)
+            for part in parts
+            for item in part.items
+            if item.form
+        )
 
 
 def _without_yes_or_no(text: str) -> str:
@@ -110,22 +144,123 @@ def _bare(text: str) -> list[str]:
     return "".join(c if c.isalnum() else " " for c in _without_yes_or_no(text).lower()).split()
 
 
-def _supports(parts: Sequence[Segment], claim: _Claim, whole: frozenset[str] | None = None) -> bool:
-    """Whether the draft's clauses say nothing beyond, and lose no limit of, one evidence sentence.
+def _size(parts: Sequence[Segment]) -> int:
+    return sum(len(part.items) for part in parts)
 
-    `whole` holds the words of the whole draft when `parts` are only half of it: what this half leaves out of its evidence (its
-    subject, the advice that a condition belongs to) must then stand in the other half, or it would be said of something else.
-    """
-    wanted = keys(item for part in parts for item in part.items)
-    offered = keys(claim.items)
-    if not wanted or not (_is_rotation(wanted, offered) or _is_permutation_of_clauses(parts, claim.segments)):
+
+def _without_contrast(parts: Sequence[Segment]) -> Sequence[Segment]:
+    items = parts[0].items
+    return [replace(parts[0], items=items[1:]), *parts[1:]] if items[0].marker in _CONTRAST and items[1:] else parts
+
+
+def _readings(parts: Sequence[Segment], offered: Sequence[Segment]) -> Iterator[Sequence[Segment]]:
+    """The evidence itself and, for a draft with one subject, what it says of either of two: "A and B may help" of A, and of B."""
+    yield offered
+    if len(offered) < 2 or len(parts[0].items) < 2:
+        return
+    first, second = offered[:2]
+    pair = len(first.items) == 1 and len(second.items) > 1 and _is_plain(first.items[0]) and _is_plain(second.items[0])
+    if pair and (second.link is Link.AND or (second.link is Link.OR and _has(second, _WEAK))):
+        yield [replace(second, items=(*first.items, *second.items[1:]), link=first.link), *offered[2:]]
+        yield [replace(second, link=first.link), *offered[2:]]
+
+
+def _about(topic: Sequence[Item], offered: Sequence[Segment]) -> Iterator[Sequence[Segment]]:
+    """The evidence itself, and without a complement that repeats the words with which `topic` begins."""
+    yield offered
+    if topic[0].marker:
+        return
+    named, *further = takewhile(lambda item: item.marker is None, topic)
+    for place, segment in enumerate(offered):
+        for start, item in enumerate(segment.items):
+            length = 1 if item.key.partition(" ")[2] == named.key.rpartition(" ")[2] else 0
+            while 0 < length <= len(further) and segment.items[start + length : start + length + 1] == (further[length - 1],):
+                length += 1
+            rest = (*segment.items[:start], *segment.items[start + length :])
+            if length and rest:
+                yield [*offered[:place], replace(segment, items=rest), *offered[place + 1 :]]
+
+
+def _is_plain(item: Item) -> bool:
+    return item.marker is None and " " not in item.key
+
+
+def _has(segment: Segment, markers: frozenset[str]) -> bool:
+    return any(item.marker in markers for item in segment.items)
+
+
+def _follows(parts: Sequence[Segment], offered: Sequence[Segment]) -> bool:
+    wanted = [key for row in keys(parts) for key in row]
+    rows = keys(offered)
+    if not wanted or not _is_rotation(wanted, [key for row in rows for key in row]):
         return False
-    return _keeps_limits(wanted, claim.segments, whole)
+    kept = [_take(row, wanted) for row in rows]
+    if wanted or sum(part.reflexives for part in parts) != sum(
+        segment.reflexives for segment, taken in zip(offered, kept, strict=True) if taken
+    ):
+        return False
+    reasons = {item.key for segment in offered if segment.reason for item in segment.items}
+    if any(item.key not in reasons for part in parts if part.reason for item in part.items):
+        return False  # a cause and its effect changed places, or the draft made one up
+    return all(
+        taken == len(row) or (not taken and _may_go(place, offered, kept))
+        for place, (row, taken) in enumerate(zip(rows, kept, strict=True))
+    )
 
 
-def _is_permutation_of_clauses(parts: Sequence[Segment], offered: Sequence[Segment]) -> bool:
-    """Whether each clause of the draft stands, in its own order, inside one clause of the evidence."""
-    return all(any(_is_rotation(keys(part.items), keys(segment.items)) for segment in offered) for part in parts)
+def _take(row: Sequence[str], wanted: list[str]) -> int:
+    """Strike out of `wanted` what stands in `row`; returns how much of the row that was."""
+    taken = 0
+    for key in row:
+        if key in wanted:
+            wanted.remove(key)
+            taken += 1
+    return taken
+
+
+def _may_go(place: int, offered: Sequence[Segment], kept: Sequence[int]) -> bool:
+    """Whether a whole member may be left out without changing what the rest claims."""
+    segment = offered[place]
+    if place == 0:
+        return False
+    if segment.reason:
+        return True
+    if segment.conditional:  # one of several sufficient conditions
+        conditions = [other for other in offered if other.conditional]
+        kept_one = any(other.conditional and taken for other, taken in zip(offered, kept, strict=True))
+        return segment.link is Link.OR and kept_one and not any(_has(other, _DENIALS) for other in conditions)
+    return _ends_with(place, offered, kept) or _is_example(place, offered, kept) or _is_member(place, offered, kept)
+
+
+def _ends_with(place: int, offered: Sequence[Segment], kept: Sequence[int]) -> bool:
+    """Whether a member belongs to a condition that goes with everything behind it."""
+    return any(offered[start].conditional and not any(kept[start:]) for start in range(1, place))
+
+
+def _is_example(place: int, offered: Sequence[Segment], kept: Sequence[int]) -> bool:
+    begins = [start for start in range(1, place + 1) if offered[start].items[0].key.startswith(_EXAMPLE)]
+    return bool(begins) and not any(kept[begins[-1] : place + 1])
+
+
+def _is_member(place: int, offered: Sequence[Segment], kept: Sequence[int]) -> bool:
+    """Whether a member is one of a plain enumeration, and nothing that is kept may be said of it."""
+    segment = offered[place]
+    if any(other.conditional and taken for other, taken in zip(offered, kept, strict=True)):
+        return False
+    if segment.link is Link.OR and not any(_has(other, _WEAK) for other in offered[:place]):
+        return False
+    if segment.link is Link.AND and offered[place - 1].items[-1].key.startswith(_TOGETHER):
+        return False  # "with fever and a cough": one without the other is another case
+    if any(item.marker and item.marker not in _own(segment) for item in segment.items):
+        return False
+    return len(segment.items) == 1 or not any(kept[place + 1 :])
+
+
+def _own(segment: Segment) -> frozenset[str]:
+    """The markers that go with a member: none of "(between 38) and 39 °C", "(two weeks) or more"."""
+    plain = any(item.marker is None for item in segment.items)
+    joined = segment.link is Link.AND or (segment.link is Link.OR and plain)
+    return _OWN if joined and segment.items[0].marker not in _QUANTITIES else frozenset()
 
 
 def _is_rotation(wanted: Sequence[str], offered: Sequence[str]) -> bool:
@@ -134,52 +269,6 @@ def _is_rotation(wanted: Sequence[str], offered: Sequence[str]) -> bool:
     "No se recomienda el reposo" for "el reposo no se recomienda". Swapped agents are no rotation.
     """
     return any(_is_subsequence([*wanted[cut:], *wanted[:cut]], offered) for cut in range(len(wanted)))
-
-
-def _keeps_limits(wanted: Sequence[str], offered: Sequence[Segment], whole: frozenset[str] | None) -> bool:
-    remaining = list(wanted)
-    kept_of: list[list[Item]] = []
-    for segment in offered:
-        kept_of.append([item for item in segment.items if _take(item.key, remaining)])
-    if not kept_of[0] and not all(item.key in (whole or ()) for item in offered[0].items):
-        return False  # the first clause names what the others are about
-    condition_kept = any(kept for segment, kept in zip(offered, kept_of, strict=True) if segment.conditional)
-    for segment, kept in zip(offered, kept_of, strict=True):
-        lost = _lost(segment, kept)
-        if whole is not None and (kept or (condition_kept and not segment.conditional)):
-            if not all(item.key in whole for item in lost):
-                return False
-        elif not _may_lose(segment, kept, lost, condition_kept=condition_kept):
-            return False
-    return not remaining
-
-
-def _take(key: str, remaining: list[str]) -> bool:
-    if key not in remaining:
-        return False
-    remaining.remove(key)
-    return True
-
-
-def _lost(segment: Segment, kept: Sequence[Item]) -> list[Item]:
-    lost = list(segment.items)
-    for item in kept:
-        lost.remove(item)
-    return lost
-
-
-def _may_lose(segment: Segment, kept: Sequence[Item], lost: Sequence[Item], *, condition_kept: bool) -> bool:
-    """Whether what is missing from a clause may be left out without changing what the rest claims."""
-    if not lost:
-        return True
-    if not kept:  # the whole member is left out: an alternative of a condition, or one of a plain enumeration
-        if segment.alternative:
-            return True
-        return not segment.conditional and not condition_kept and not any(item.marker for item in lost)
-    if segment.conditional or any(item.marker for item in lost):
-        return False
-    content = [item for item in segment.items if item.marker is None]
-    return len([item for item in kept if item.marker is None]) >= _KEPT_SHARE * len(content)
 
 
 def _is_subsequence(wanted: Sequence[str], offered: Sequence[str]) -> bool:

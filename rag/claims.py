@@ -8,20 +8,25 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import Enum, auto
 from functools import cache
 from importlib.resources import files
 
 from locales.language import Language
 from rag.text import normalise, stem
 
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:\s?[-–/]\s?\d+(?:[.,]\d+)*)?|°\s?[cC]\b|%|[^\W\d_]+(?:'(?=[^\W\d_]))?|[,;:().!?¿¡–—]")
+_TOKEN = re.compile(
+    r"\d+(?:[.,]\d+)*(?:\s?[-–/]\s?\d+(?:[.,]\d+)*)?|°\s?[cC]\b|%|\{\w+\}|[^\W\d_]+(?:'(?=[^\W\d_]))?|"
+    r"[,;:().!?¿¡–—]|[^\s\w'\"«»“”-]"  # any other sign is a claim too: "> 38 °C" is not "38 °C"
+)
 _PUNCTUATION = frozenset(",;:().!?¿¡–—")
 _NUMBERS = {
     "due": "2", "tre": "3", "quattro": "4", "cinque": "5", "sei": "6", "sette": "7", "otto": "8", "nove": "9", "dieci": "10",
     "dos": "2", "tres": "3", "cuatro": "4", "cinco": "5", "seis": "6", "siete": "7", "ocho": "8", "nueve": "9", "diez": "10",
     "dodici": "12", "doce": "12", "quindici": "15", "quince": "15", "venti": "20", "veinte": "20",
 }  # fmt: skip
+_ONE = frozenset({"un", "uno", "una"})  # a number only in "da uno a quattro", "una o due"; else an article
+_TO = frozenset({"a", "o", "e", "y"})
 _ENCLITIC = {
     Language.ITALIAN: re.compile(r"([^\W\d_]{2,}[aei]r)(si|ne|lo|la|li|le|gli|ci|vi)"),
     Language.SPANISH: re.compile(r"([^\W\d_]{2,}[aeiáéí]r)(se|lo|la|los|las|le|les)"),
@@ -47,9 +52,9 @@ class Item:
 class Link(Enum):
     """How a segment is joined to the one before."""
 
-    PUNCTUATION = "punctuation"
-    AND = "and"
-    OR = "or"
+    PUNCTUATION = auto()
+    AND = auto()
+    OR = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,10 +150,10 @@ class _Cutter:
         link = self._words.conjunctions.get(token)
         if link is not None or token in _PUNCTUATION or marker in _OPENERS:
             self._cut(link, marker)
-        if _is_reflexive(token, self._words):
+        if length == 1 and _is_reflexive(token, self._words):
             self._now = replace(self._now, reflexives=self._now.reflexives + 1)
-        if token in self._words.possessives and not self._governor:
-            item = Item(key="#own")  # "your cough" is said of the reader; "to your doctor" is as good as "to the doctor"
+        if token in self._words.possessives:  # "your cough" is said of the reader; "to your doctor" is as good as "to the doctor"
+            item = None if self._governor else Item(key="#own", marker="own")
         if item is None:
             self._governor = self._words.prepositions.get(token, self._governor)
         elif marker not in _CAUSAL:
@@ -162,25 +167,23 @@ class _Cutter:
         return tuple(self._found)
 
     def _cut(self, link: Link | None, marker: str | None) -> None:
-        self._close()
+        before = self._now.link if not self._close() else Link.PUNCTUATION  # in "o se" the second word cuts nothing off
         if marker == "therefore":
             self._found = [replace(segment, reason=True) for segment in self._found]
-        continues = link is not None  # "if A and B": both are conditions
         self._now = Segment(
             items=(),
-            link=link or (self._now.link if marker in _OPENERS and not self._closed_here else Link.PUNCTUATION),
-            conditional=marker in _CONDITIONS or (continues and self._now.conditional),
-            reason=marker == "because" or (continues and self._now.reason),
+            link=link or before,
+            conditional=marker in _CONDITIONS or (link is not None and self._now.conditional),  # "if A and B"
+            reason=marker == "because" or (link is not None and self._now.reason),
         )
         self._governor = ""
 
-    def _close(self) -> None:
-        self._closed_here = bool(self._items)
-        if self._items:
-            self._found.append(replace(self._now, items=tuple(self._items)))
+    def _close(self) -> bool:
+        if not self._items:
+            return False
+        self._found.append(replace(self._now, items=tuple(self._items)))
         self._items = []
-
-    _closed_here = False
+        return True
 
 
 def _is_reflexive(token: str, words: ClaimWords) -> bool:
@@ -193,20 +196,29 @@ def _item(tokens: Sequence[str], position: int, words: ClaimWords) -> tuple[Item
     token = tokens[position]
     if token in _PUNCTUATION:
         return None, 1
-    if token[0].isdigit() or token in _NUMBERS:
+    if _is_number(token) or (token in _ONE and _begins_range(tokens[position + 1 :])):
         return _number(tokens, position, words)
     for phrase, item in words.phrases:
         if tuple(tokens[position : position + len(phrase)]) == phrase:
             return item, len(phrase)
     if token in words.conjunctions:
         return None, 1
-    return Item(key=stem(_without_pronoun(token, words.language), words.language), form=token), 1
+    bare = _without_pronoun(token, words.language)
+    return Item(key=stem(bare, words.language), form=bare), 1
 
 
 def _without_pronoun(word: str, language: Language) -> str:
     """An infinitive without the pronoun that hangs on it: usarse, parlarne."""
     match = _ENCLITIC[language].fullmatch(word)
     return match.group(1) + _INFINITIVE_END[language] if match else word
+
+
+def _is_number(token: str) -> bool:
+    return token[0].isdigit() or token in _NUMBERS
+
+
+def _begins_range(following: Sequence[str]) -> bool:
+    return len(following) > 1 and following[0] in _TO and _is_number(following[1])
 
 
 def _number(tokens: Sequence[str], position: int, words: ClaimWords) -> tuple[Item, int]:

@@ -82,12 +82,12 @@ def coverage_signs(
         expansions: Other words for what the question says.
     """
     words = IntentWords.load(language)
-    lower = folded(question)
+    lower = words.without_other_senses(folded(question))
     best = hits[:_BEST]
     passages = Stems.of(token for hit in best for token in lexical_column(hit.chunk).split())
     pages = Stems.of(token for hit in best for token in _page_tokens(hit, language))
     names = Stems.of(token for hit in best for token in name_tokens(hit, language))
-    tokens = list(dict.fromkeys(content_tokens(question, language)))
+    tokens = content_words(question, language)
     topics = topic_stems([question], language)
     strange = [stem(word, language) for word in words.unknown_words(lower, stop_words(language))]
     is_named = any(token in names for token in topics)
@@ -107,14 +107,19 @@ def coverage_signs(
         other_words=sum(token not in passages for token in strange) / max(len(tokens), 1),
         translated=float(is_translated),
         is_about_health=float(bool(words.health_spans(lower))),
-        elsewhere=float(words.elsewhere.pattern.search(lower) is not None),
+        elsewhere=float(words.is_elsewhere(lower)),
     )
+
+
+def content_words(text: str, language: Language) -> list[str]:
+    """Stems of the content words of a text, each once: a bare number stands on any page."""
+    return [token for token in dict.fromkeys(content_tokens(text, language)) if not token.replace(".", "").isdigit()]
 
 
 def topic_stems(texts: Iterable[str], language: Language) -> list[str]:
     """Stems of the health words of texts."""
     words = IntentWords.load(language)
-    lowered = [folded(text) for text in texts]
+    lowered = [words.without_other_senses(folded(text)) for text in texts]
     named = [lower[start:end] for lower in lowered for start, end in words.health_spans(lower)]
     return [stem(word, language) for word in named if " " not in word]
 

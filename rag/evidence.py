@@ -1,67 +1,28 @@
 """Chooses the sentences that may support an answer, and decides whether there are any at all."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import exp
 from typing import Final
-
-import numpy as np
 
 from locales.language import Language
 from rag.corpus import CorpusStatistics
-from rag.coverage import THRESHOLD, WEIGHTS, Stems, coverage_signs, name_tokens, nearness, topic_stems
+from rag.coverage import THRESHOLD, WEIGHTS, Stems, content_words, coverage_signs, name_tokens, nearness, topic_stems
 from rag.index_reader import IndexReader
 from rag.intents import IntentWords, folded
 from rag.models.protocols import Embedder, Vectors
+from rag.relevance import FRAIL, YOUNG, Passage, Relevance, Wanted, fit
 from rag.sentences import Section, SentenceWords, may_be_shown
-from rag.text import content_tokens
-from rag.types import AbstentionKind, Chunk, Evidence, Hit, Interpretation, Population, Sentence
+from rag.text import content_tokens, stem
+from rag.types import AbstentionKind, Chunk, Evidence, Hit, Intent, Interpretation, Population
 
 _NEAREST: Final = 10
 _MOST: Final = 6
 _WEAKEST: Final = 0.25  # a weaker sentence says nothing to the question
 _BESIDE: Final = 0.4  # rank of a passage that was not among the best
 _NAMED: Final = 0.75  # share of the best named page from which another counts as named too
+_TOPIC: Final = 0.35  # what a word counts that most sentences of its page hold
 _SAME: Final = 0.8  # share of common words from which two sentences say the same
 
-# Set by hand on the dev questions over the starter corpus: what raises a sentence from "on the page" to "answers this".
-_SENTENCE_NEARNESS: Final = 2.0
-_SHARED_WORDS: Final = 1.2
-_PASSAGE_RANK: Final = 1.2
-_RIGHT_SECTION: Final = 1.6
-_RIGHT_POPULATION: Final = 1.0
-_WRONG_PAGE: Final = -1.5
-_DURATION: Final = 1.2
-_FRAIL_ADVICE: Final = 1.0
-_CONSTANT: Final = -1.9
-
-_YOUNG: Final = frozenset({Population.CHILD, Population.INFANT})
-_FRAIL: Final = frozenset({Population.INFANT, Population.PREGNANCY})
 _UNKNOWN_BACKGROUND: Final = CorpusStatistics(background_mean=0.81, background_std=0.026)
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A question as sentences are measured against it.
-
-    `topics` is not None when no page is named for what the question is about: then only sentences that name it are evidence.
-    """
-
-    tokens: dict[str, float]
-    vector: Vectors
-    asked: frozenset[Section]
-    asks_duration: bool
-    population: Population | None
-    main_pages: frozenset[str]
-    topics: Stems | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    chunk: Chunk
-    rank_score: float
-    section: Section | None
-    vectors: Vectors | None
 
 
 class EvidenceSelector:
@@ -71,6 +32,7 @@ class EvidenceSelector:
         self._language = language
         self._embedder = embedder
         self._words = SentenceWords.load(language)
+        self._relevance = Relevance(language)
         self._intents = IntentWords.load(language)
 
     def select(
@@ -96,12 +58,12 @@ class EvidenceSelector:
         """
         if not hits:
             return []
-        text = interpretation.self_contained
+        text = interpretation.meaning
         vector = self._embedder.embed_queries([text])[0] if query_vector is None else query_vector
         nearest = reader.dense(vector, _NEAREST)
         if self.coverage(text, hits, nearest, reader.statistics, expansions) < THRESHOLD:
             return []
-        passages = self._passages([*hits, *self._beside(hits, nearest, self._asked(text, interpretation.population))], reader)
+        passages = self._passages([*hits, *self._beside(hits, nearest, self._asked(interpretation))], reader)
         question = self._question(interpretation, hits, passages, expansions, vector, reader.statistics)
         found = [
             Evidence(chunk=passage.chunk, sentence=sentence, strength=strength)
@@ -109,7 +71,7 @@ class EvidenceSelector:
             for place, sentence in enumerate(passage.chunk.sentences)
             if may_be_shown(sentence)
             and self._words.suits(sentence.text, interpretation.population)
-            and (strength := self._strength(question, passage, place, sentence, reader.statistics)) >= _WEAKEST
+            and (strength := self._relevance.strength(question, passage, place, sentence, reader.statistics)) >= _WEAKEST
         ]
         return self._best(found, question)
 
@@ -126,10 +88,10 @@ class EvidenceSelector:
 
     def abstention_kind(self, interpretation: Interpretation, reader: IndexReader) -> AbstentionKind:
         """Why a question without evidence is refused: it is not about health, or no page answers it."""
-        lower = folded(interpretation.self_contained)
-        if self._intents.elsewhere.pattern.search(lower):
+        lower = folded(interpretation.meaning)
+        if self._intents.is_elsewhere(lower):
             return AbstentionKind.OFF_TOPIC  # beside a word of another field, one of health is a manner of speaking
-        if self._intents.has_health_word(lower) or interpretation.population in _YOUNG | {Population.PREGNANCY}:
+        if self._intents.has_health_word(lower) or interpretation.population in YOUNG | {Population.PREGNANCY}:
             return AbstentionKind.NO_EVIDENCE
         tokens = content_tokens(lower, self._language)
         is_known = bool(tokens) and all(token in reader.statistics.document_frequency for token in tokens)
@@ -139,39 +101,63 @@ class EvidenceSelector:
         self,
         interpretation: Interpretation,
         hits: Sequence[Hit],
-        passages: Sequence[_Passage],
+        passages: Sequence[Passage],
         expansions: Sequence[str],
         vector: Vectors,
         statistics: CorpusStatistics,
-    ) -> _Question:
-        text, population = interpretation.self_contained, interpretation.population
-        tokens = [token for words in (text, *expansions) for token in content_tokens(words, self._language)]
-        weights = {token: statistics.idf(token) for token in tokens if token in statistics.document_frequency}
-        topics = Stems.of(topic_stems([text, *expansions], self._language))
-        is_named = any(token in topics for hit in hits for token in name_tokens(hit, self._language))
-        return _Question(
-            tokens=weights,
+    ) -> Wanted:
+        text, population = interpretation.meaning, interpretation.population
+        named = Stems.of(topic_stems([text, *expansions], self._language))
+        is_named = any(token in named for hit in hits for token in name_tokens(hit, self._language))
+        weights = {
+            token: statistics.idf(token)
+            for phrasing in (text, *expansions)
+            for token in content_words(phrasing, self._language)
+            if token in statistics.document_frequency
+        }
+        main_pages = self._main_pages(hits, {token: weights.get(token, 0.0) for token in named.whole} or weights, population)
+        titles = [hit.chunk.title for hit in hits if hit.chunk.document_id in main_pages]
+        return Wanted(
+            phrasings=[self._phrasing(phrasing, weights, named if is_named else None) for phrasing in (text, *expansions)],
             vector=vector,
             # A section that no passage has cannot be preferred, and all others would only seem weak.
-            asked=self._asked(text, population) & {passage.section for passage in passages if passage.section},
-            asks_duration=self._words.asks_duration.search(folded(text)) is not None,
+            asked=self._asked(interpretation) & {passage.section for passage in passages if passage.section},
+            aims=self._aims(interpretation),
             population=population,
-            main_pages=self._main_pages(hits, {token: weights.get(token, 0.0) for token in topics.whole} or weights, population),
-            topics=None if is_named or not topics.whole else topics,
+            main_pages=main_pages,
+            topics=None if is_named or not named.whole else named,
+            named_topics=named,
+            other_topics=Stems.of(topic for topic in topic_stems(titles, self._language) if topic not in named),
         )
 
-    def _asked(self, text: str, population: Population | None) -> frozenset[Section]:
-        """The sections that answer a question; for a baby or a pregnancy, what to do begins with the doctor."""
-        asked = self._words.asked(text)
-        if self._words.asks_duration.search(folded(text)):
-            asked -= {Section.REMEDIES}  # "quanto ci vuole per guarire" asks for no cure
-        return asked | {Section.DOCTOR} if Section.REMEDIES in asked and population in _FRAIL else asked
+    def _phrasing(self, phrasing: str, weights: Mapping[str, float], named: Stems | None) -> dict[str, float]:
+        """What its words are worth in a sentence: little if all of the page is about them, nothing if they only ask."""
+        asking = {stem(word, self._language) for word in self._words.asking.findall(folded(phrasing))}
+        return {
+            token: weights[token] * (_TOPIC if named and token in named else 1.0)
+            for token in content_words(phrasing, self._language)
+            if token in weights and token not in asking
+        }
 
-    def _passages(self, hits: Sequence[Hit], reader: IndexReader) -> list[_Passage]:
+    def _asked(self, interpretation: Interpretation) -> frozenset[Section]:
+        """The sections that answer a question; for a baby or a pregnancy, what to do begins with the doctor."""
+        text = interpretation.meaning
+        asked = self._words.asked(text)
+        if interpretation.intent is Intent.OWN_DOSE:
+            return frozenset({Section.REMEDIES})
+        if {"duration", "onset", "value"} & self._words.asked_aims(text):
+            asked -= {Section.REMEDIES}  # "quanto ci vuole per guarire" asks for no cure
+        return asked | {Section.DOCTOR} if Section.REMEDIES in asked and interpretation.population in FRAIL else asked
+
+    def _aims(self, interpretation: Interpretation) -> frozenset[str]:
+        aims = self._words.asked_aims(interpretation.meaning)
+        return frozenset({"medicine"}) if interpretation.intent is Intent.OWN_DOSE else aims
+
+    def _passages(self, hits: Sequence[Hit], reader: IndexReader) -> list[Passage]:
         vectors = reader.sentence_vectors([hit.chunk.chunk_id for hit in hits])
         top = max(hit.score for hit in hits) or 1.0
         return [
-            _Passage(hit.chunk, hit.score / top, self._words.section(hit.chunk), vectors.get(hit.chunk.chunk_id)) for hit in hits
+            Passage(hit.chunk, hit.score / top, self._words.section(hit.chunk), vectors.get(hit.chunk.chunk_id)) for hit in hits
         ]
 
     def _beside(self, hits: Sequence[Hit], nearest: Sequence[Hit], asked: frozenset[Section]) -> list[Hit]:
@@ -192,9 +178,8 @@ class EvidenceSelector:
         """Pages that the question's topics name; when they name none, the page of the best passage."""
         shares: dict[str, float] = {}
         for hit in hits:
-            names = set(name_tokens(hit, self._language))
-            named = sum(weight for token, weight in weights.items() if token in names)
-            fits = 0.5 * _fit(self._words.limits(hit.chunk.title), population)
+            named = self._named_by(hit.chunk, weights)
+            fits = 0.5 * fit(self._words.limits(hit.chunk.title), population)
             shares[hit.chunk.document_id] = max(shares.get(hit.chunk.document_id, 0.0), named + fits)
         best = hits[0].chunk.document_id
         most = max(shares.values())
@@ -204,28 +189,18 @@ class EvidenceSelector:
             {page for page, share in shares.items() if share >= _NAMED * most} | ({best} if shares[best] > 0 else set())
         )
 
-    def _strength(
-        self, question: _Question, passage: _Passage, place: int, sentence: Sentence, statistics: CorpusStatistics
-    ) -> float:
-        limits = self._words.limits(sentence.text) or self._words.limits(passage.chunk.title)
-        tokens = set(content_tokens(sentence.text, self._language))
-        if _excluded(limits, question.population) or (question.topics and not any(token in question.topics for token in tokens)):
-            return 0.0
-        total = sum(question.tokens.values()) or 1.0
-        shared = sum(weight for token, weight in question.tokens.items() if token in tokens) / total
-        near = 0.5 if passage.vectors is None else nearness(float(np.dot(passage.vectors[place], question.vector)), statistics)
-        signs = _CONSTANT + _SENTENCE_NEARNESS * near + _SHARED_WORDS * shared + _PASSAGE_RANK * passage.rank_score
-        signs += _RIGHT_SECTION * _section_fit(question.asked, passage.section)
-        signs += _RIGHT_POPULATION * _fit(limits, question.population)
-        if limits and passage.section is Section.DOCTOR and question.population in _FRAIL and question.population in limits:
-            signs += _FRAIL_ADVICE
-        if question.asks_duration and self._words.tells_duration.search(folded(sentence.text)):
-            signs += _DURATION
-        if passage.chunk.document_id not in question.main_pages:
-            signs += _WRONG_PAGE
-        return 1.0 / (1.0 + exp(-signs))
+    def _named_by(self, chunk: Chunk, weights: Mapping[str, float]) -> float:
+        """How far a page is named for words: by its title, or by one of its synonyms if the words hold all of it."""
+        title = set(content_tokens(chunk.title, self._language))
+        whole = {
+            token
+            for synonym in chunk.synonyms
+            if (tokens := frozenset(content_tokens(synonym, self._language))) and all(token in weights for token in tokens)
+            for token in tokens
+        }
+        return sum(weight for token, weight in weights.items() if token in title or token in whole)
 
-    def _best(self, found: Sequence[Evidence], question: _Question) -> list[Evidence]:
+    def _best(self, found: Sequence[Evidence], question: Wanted) -> list[Evidence]:
         ordered = sorted(found, key=lambda item: (-item.strength, item.chunk.chunk_id, item.sentence.start))
         chosen: list[Evidence] = []
         kept: list[frozenset[str]] = []
@@ -241,42 +216,11 @@ class EvidenceSelector:
                 break
         return chosen
 
-    def _lacks_advice(self, chosen: Sequence[Evidence], question: _Question) -> bool:
+    def _lacks_advice(self, chosen: Sequence[Evidence], question: Wanted) -> bool:
         return Section.REMEDIES in question.asked and not any(self._is_advice(item) for item in chosen)
 
     def _is_advice(self, item: Evidence) -> bool:
         return self._words.section(item.chunk) is Section.DOCTOR
-
-
-def _section_fit(asked: frozenset[Section], section: Section | None) -> float:
-    if not asked:
-        return -0.5 if section is Section.DOCTOR else 0.0  # warnings that nobody asked for alarm
-    if section is None:
-        return 0.0
-    return 1.0 if section in asked else -0.5
-
-
-def _fit(limits: frozenset[Population], population: Population | None) -> float:
-    """How well a sentence that is limited to some suits whom the question is about, -1 to 1."""
-    if not limits:
-        return 0.0
-    if population in limits:
-        return 1.0
-    if population is Population.INFANT and Population.CHILD in limits:
-        return 0.5
-    return -0.3 if population is Population.CHILD and Population.INFANT in limits else -1.0
-
-
-def _excluded(limits: frozenset[Population], population: Population | None) -> bool:
-    """Whether a sentence is limited to others than whom the question is about."""
-    if not limits:
-        return False
-    if population is None:
-        return limits == {Population.PREGNANCY}
-    if population in _YOUNG:
-        return not limits & _YOUNG
-    grown = {population, Population.ADULT} if population is not Population.ADULT else {population, Population.ELDERLY}
-    return not limits & grown
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -13,6 +13,7 @@ from rag.types import Interpretation, Query
 
 # Each expansion costs an embedding (25 ms) and two searches; a second one found no more pages (ADR 0003).
 _MAX_EXPANSIONS = 1
+_SHORT = 3  # "pis" and "tac" have no ending
 
 
 class Direction(StrEnum):
@@ -46,6 +47,7 @@ class _Form:
     tokens: tuple[str, ...]
     others: tuple[str, ...]
     countries: frozenset[str]
+    word: str | None  # a form of a single word, without its ending
 
 
 class Lexicon:
@@ -79,7 +81,8 @@ class Lexicon:
     def find(self, question: str, country: str | None = None) -> list[Occurrence]:
         """Find the forms that stand in a normalised `question`, in its order, the longest where several overlap.
 
-        Forms are compared by their stems. An entry marked with countries counts only when the patient's is known and among them.
+        Forms of several words are compared by their stems, single words by all but their ending: "tranquillante" is not meant
+        by "tranquillo", nor "scottata" by "scotta". An entry marked with countries counts only when the patient's is known and among them.
         """
         spans = text.word_spans(question, self.language)
         tokens = [self._compared(word) for word, _, _ in spans]
@@ -87,7 +90,9 @@ class Lexicon:
             (start, form)
             for start, token in enumerate(tokens)
             for form in self._forms.get(token, ())
-            if tuple(tokens[start : start + len(form.tokens)]) == form.tokens and _holds_in(form.countries, country)
+            if tuple(tokens[start : start + len(form.tokens)]) == form.tokens
+            and form.word in (None, _without_ending(spans[start][0]))
+            and _holds_in(form.countries, country)
         ]
         found.sort(key=lambda item: -len(item[1].tokens))  # stable: the earlier one among equals
         taken: set[int] = set()
@@ -101,9 +106,11 @@ class Lexicon:
 
     def _add(self, forms: Sequence[str], others: Sequence[str], countries: frozenset[str]) -> None:
         for form in forms:
-            tokens = tuple(self._compared(word) for word in text.words(form, self.language))
+            words = text.words(form, self.language)
+            tokens = tuple(self._compared(word) for word in words)
             if tokens:
-                self._forms[tokens[0]].append(_Form(tokens=tokens, others=tuple(others), countries=countries))
+                single = _without_ending(words[0]) if len(words) == 1 else None
+                self._forms[tokens[0]].append(_Form(tokens=tokens, others=tuple(others), countries=countries, word=single))
 
     def _compared(self, word: str) -> str:
         """A word's stem, but a stop word as it is: "para" is no form of "parir"."""
@@ -126,6 +133,8 @@ class Expander:
         lexicon = self._lexicons.get(language)
         found = lexicon.find(question, country) if lexicon else []
         phrasings = [_rephrased(question, found, place) for place in range(_MAX_EXPANSIONS)]
+        if interpretation.implied:
+            phrasings = [f"{phrasing} ({interpretation.implied})" for phrasing in phrasings]
         own = text.lexical_tokens(question, language)
         return Query(
             question=interpretation.self_contained,
@@ -141,6 +150,11 @@ def _rephrased(question: str, found: Sequence[Occurrence], place: int) -> str:
         if place < len(occurrence.others):
             question = question[: occurrence.start] + occurrence.others[place] + question[occurrence.end :]
     return question
+
+
+def _without_ending(word: str) -> str:
+    """A word without the vowel of its gender and number, and without the s of a Spanish plural."""
+    return word.removesuffix("s").rstrip("aeio") if len(word) > _SHORT else word
 
 
 def _holds_in(countries: frozenset[str], country: str | None) -> bool:

@@ -67,6 +67,8 @@ class IntentWords:
     generic: Prefixes
     elsewhere: Prefixes
     off_topic: Pattern
+    other_sense: Pattern
+    complaint: Pattern
     injection: Pattern
     about: Pattern
     own_dose: Pattern
@@ -97,6 +99,14 @@ class IntentWords:
     def has_health_word(self, text: str) -> bool:
         """Whether folded `text` has any word of health, the general ones ("cura", "medico") among them."""
         return self.health.pattern.search(text) is not None
+
+    def without_other_senses(self, text: str) -> str:
+        """Folded `text` without the phrases in which a word of health means something else: "la pressione dell'acqua"."""
+        return self.other_sense.sub(" ", text)
+
+    def is_elsewhere(self, text: str) -> bool:
+        """Whether folded `text` speaks of another field. A computer beside a complaint is only where it began."""
+        return self.elsewhere.pattern.search(text) is not None and self.complaint.search(text) is None
 
     def unknown_words(self, text: str, ignored: frozenset[str]) -> list[str]:
         """Words of folded `text` that are neither function words (`ignored`) nor common in follow-ups nor about health."""
@@ -206,6 +216,8 @@ def _load(language: Language) -> IntentWords:
         generic=Prefixes.parse(data["generic"]),
         elsewhere=Prefixes.parse(data["elsewhere"]),
         off_topic=_any(data["off_topic"]),
+        other_sense=_any(patterns["other_sense"]),
+        complaint=_any(patterns["complaint"]),
         injection=_any(patterns["injection"]),
         about=_any(patterns["about"]),
         own_dose=_any(map(with_words, patterns["own_dose"])),

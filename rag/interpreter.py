@@ -9,6 +9,7 @@ import regex
 from locales.language import Language
 from rag.intents import IntentWords, folded, stripped
 from rag.languages import identify
+from rag.temperature import FeverWords
 from rag.text import normalise, stop_words
 from rag.types import Intent, Interpretation, Population, Question
 
@@ -111,28 +112,37 @@ class _Reader:
 
     def __init__(self, words: IntentWords, language: Language) -> None:
         self._words = words
+        self._fever = FeverWords.load(language)
         self._ignored = stop_words(language)
 
     def read(self, plain: Interpretation, message: _Message, question: Question) -> Interpretation:
         """Read what is neither courtesy nor in another language."""
-        about_health = self._words.has_health_word(message.folded)
+        fever = self._fever.implied(message.folded, None)
+        plainly = self._words.without_other_senses(message.folded)
+        about_health = bool(fever) or self._words.has_health_word(plainly)
+        if not about_health and plainly != message.folded:
+            return _with(plain, intent=Intent.OFF_TOPIC)
         if not about_health and self._words.about.search(message.folded):
             return _with(plain, intent=Intent.ABOUT)
         if not about_health and self._words.off_topic.search(message.folded):
             return _with(plain, intent=Intent.OFF_TOPIC)
         earlier = [_bare(normalise(text), self._words) for text in question.earlier[-_EARLIER:]]
         standing = self._standing(message, bool(earlier))
+        if fever and not standing.leans:
+            standing = _Standing(leans=False, is_elliptic=False, is_bare=False)
         base = self._base(earlier) if standing.leans else None
         says_nothing = standing.is_bare and self._words.personal_intent(message.folded) is None
         if base is None and (says_nothing or not _WORD.search(message.folded)):
             return _with(plain, needs_context=True)
         complete = self._complete(message, standing, earlier, base)
+        population = self._population(message, earlier, base, question.population)
         return Interpretation(
             language=plain.language,
             intent=self._intent(message, complete),
             self_contained=complete,
-            population=self._population(message, earlier, base, question.population),
+            population=population,
             is_follow_up=base is not None,
+            implied=self._fever.implied(folded(complete), population),
         )
 
     def _standing(self, message: _Message, has_earlier: bool) -> _Standing:

@@ -23,7 +23,11 @@ class Section(StrEnum):
     CAUSES = "causes"
     REMEDIES = "remedies"
     DOCTOR = "doctor"
+    EMERGENCY = "emergency"
 
+
+# What wins in a heading such as "Quando chiamare il medico".
+_LATE_SECTIONS = (Section.EMERGENCY, Section.DOCTOR)
 
 # Numbers and number words before what a dose is counted in; "126 mg/dl" is a laboratory value.
 _COUNT = (
@@ -47,14 +51,23 @@ _TELEPHONE = regex.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class Aim:
+    """Something in particular that a question may be after, as a duration, and how a sentence tells it."""
+
+    asks: Pattern
+    tells: Pattern
+    only_if_asked: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SentenceWords:
     """The patterns of one language for sections and limits."""
 
     asks: tuple[tuple[Section, Pattern], ...]
     headings: tuple[tuple[Section, Pattern], ...]
     others: Pattern
-    asks_duration: Pattern
-    tells_duration: Pattern
+    aims: Mapping[str, Aim]
+    asking: Pattern
     infant: Pattern
     unsuitable: Mapping[Population, Pattern]
     intents: IntentWords
@@ -69,13 +82,18 @@ class SentenceWords:
         lower = folded(question)
         return frozenset(section for section, pattern in self.asks if pattern.search(lower))
 
+    def asked_aims(self, question: str) -> frozenset[str]:
+        """The names of the aims of a question."""
+        lower = folded(question)
+        return frozenset(name for name, aim in self.aims.items() if aim.asks.search(lower))
+
     def section(self, chunk: Chunk) -> Section | None:
         """What a chunk is for, from its nearest heading."""
         for heading in reversed(chunk.heading_path):
             lower = folded(heading)
             found = [section for section, pattern in self.headings if pattern.search(lower)]
             if found:
-                return Section.DOCTOR if Section.DOCTOR in found else found[0]
+                return next((section for section in _LATE_SECTIONS if section in found), found[0])
         return None
 
     def limits(self, text: str) -> frozenset[Population]:
@@ -108,8 +126,11 @@ def _load(language: Language) -> SentenceWords:
         headings=tuple((section, regex.compile(sections[section.value]["headings"])) for section in Section),
         others=regex.compile(data["limits"]["others"]),
         infant=regex.compile(data["limits"]["infant"]),
-        asks_duration=regex.compile(data["duration"]["asks"]),
-        tells_duration=regex.compile(data["duration"]["tells"]),
+        aims={
+            name: Aim(regex.compile(aim["asks"]), regex.compile(aim["tells"]), aim.get("only_if_asked", False))
+            for name, aim in data["aims"].items()
+        },
+        asking=regex.compile(data["asking"]["words"]),
         unsuitable={Population(group): regex.compile(pattern) for group, pattern in data["unsuitable"].items()},
         intents=IntentWords.load(language),
     )

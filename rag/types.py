@@ -151,7 +151,8 @@ class Interpretation:
     """A question understood: language, intent, whom it concerns, and a form that stands without its history.
 
     `other_language` is true when the message is in neither Italian nor Spanish; `language` is then the session's, or Italian.
-    `needs_context` is true when the message is a follow-up and there is nothing that it could follow.
+    `needs_context` is true when the message is a follow-up and there is nothing that it could follow. `implied` is what the
+    message is about without naming it ("ha 38 e mezzo" tells a fever), in the words of sources.
     """
 
     language: Language
@@ -161,6 +162,12 @@ class Interpretation:
     is_follow_up: bool = False
     needs_context: bool = False
     other_language: bool = False
+    implied: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """The question with what it implies."""
+        return f"{self.self_contained} ({self.implied})" if self.implied else self.self_contained
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

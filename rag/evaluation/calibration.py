@@ -69,10 +69,10 @@ def measure(
         interpretation = interpreter.interpret(Question(text=question.text, language=question.language))
         query = expander.expand(interpretation)
         hits = reranker.rerank(query, retriever.retrieve(query), reader.statistics)
-        nearest = reader.dense(embedder.embed_queries([query.question])[0], 10)
+        nearest = reader.dense(embedder.embed_queries([interpretation.meaning])[0], 10)
         signs.append(
             coverage_signs(
-                query.question,
+                interpretation.meaning,
                 question.language,
                 hits=hits,
                 nearest=nearest,

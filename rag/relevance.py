@@ -1,0 +1,141 @@
+"""How well one sentence of a source answers a question, from 0 to 1."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp
+from typing import Final
+
+import numpy as np
+
+from locales.language import Language
+from rag.corpus import CorpusStatistics
+from rag.coverage import Stems, nearness
+from rag.intents import folded
+from rag.models.protocols import Vectors
+from rag.sentences import Section, SentenceWords
+from rag.text import content_tokens
+from rag.types import Chunk, Population, Sentence
+
+# Set by hand on the dev questions over the starter corpus: what raises a sentence from "on the page" to "answers this".
+_SENTENCE_NEARNESS: Final = 2.0
+_SHARED_WORDS: Final = 1.2
+_PASSAGE_RANK: Final = 0.8
+_RIGHT_SECTION: Final = 1.6
+_RIGHT_POPULATION: Final = 1.0
+_WRONG_PAGE: Final = -1.5
+_AIM: Final = 1.4
+_UNASKED: Final = -1.0  # prevention, where somebody asks what to do now
+_OTHER_TOPIC: Final = -0.6  # a stroke, on the page that tells of heart attacks too
+_OPENING: Final = 0.8  # pages begin a section with what matters most
+_FRAIL_ADVICE: Final = 1.0
+_CONSTANT: Final = -1.9
+
+YOUNG: Final = frozenset({Population.CHILD, Population.INFANT})
+FRAIL: Final = frozenset({Population.INFANT, Population.PREGNANCY})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A question as sentences are measured against it.
+
+    `phrasings` are the weights of its words, in the patient's own and in other words. `topics` is not None when no page is named
+    for what the question is about: then only sentences that name it are evidence. `other_topics` are what its pages are named for
+    beside what the question is about.
+    """
+
+    phrasings: Sequence[Mapping[str, float]]
+    vector: Vectors
+    asked: frozenset[Section]
+    aims: frozenset[str]
+    population: Population | None
+    main_pages: frozenset[str]
+    topics: Stems | None
+    named_topics: Stems
+    other_topics: Stems
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage with the rank of its search, from 0 to 1, and the vectors of its sentences."""
+
+    chunk: Chunk
+    rank_score: float
+    section: Section | None
+    vectors: Vectors | None
+
+
+class Relevance:
+    """Measures sentences in one language."""
+
+    def __init__(self, language: Language) -> None:
+        self._language = language
+        self._words = SentenceWords.load(language)
+
+    def strength(self, wanted: Wanted, passage: Passage, place: int, sentence: Sentence, statistics: CorpusStatistics) -> float:
+        """How sure it is that a sentence, the `place`th of its passage, answers a question; 0 if it may not at all."""
+        limits = self._words.limits(sentence.text) or self._words.limits(passage.chunk.title)
+        tokens = frozenset(content_tokens(sentence.text, self._language))
+        if _excluded(limits, wanted.population) or (wanted.topics and not any(token in wanted.topics for token in tokens)):
+            return 0.0
+        near = 0.5 if passage.vectors is None else nearness(float(np.dot(passage.vectors[place], wanted.vector)), statistics)
+        signs = _CONSTANT + _SENTENCE_NEARNESS * near + _PASSAGE_RANK * passage.rank_score
+        signs += _SHARED_WORDS * max(_shared(phrasing, tokens) for phrasing in wanted.phrasings)
+        signs += _RIGHT_SECTION * _section_fit(wanted.asked, passage.section)
+        signs += _RIGHT_POPULATION * fit(limits, wanted.population)
+        signs += _OPENING / (1 + place)
+        signs += self._aims(wanted.aims, folded(sentence.text))
+        if limits and passage.section is Section.DOCTOR and wanted.population in FRAIL and wanted.population in limits:
+            signs += _FRAIL_ADVICE
+        if passage.chunk.document_id not in wanted.main_pages:
+            signs += _WRONG_PAGE
+        if any(token in wanted.other_topics for token in tokens) and not any(token in wanted.named_topics for token in tokens):
+            signs += _OTHER_TOPIC
+        return 1.0 / (1.0 + exp(-signs))
+
+    def _aims(self, asked: frozenset[str], text: str) -> float:
+        total = 0.0
+        for name, aim in self._words.aims.items():
+            if name in asked:
+                total += _AIM * (aim.tells.search(text) is not None)
+            elif aim.only_if_asked and aim.tells.search(text):
+                total += _UNASKED
+        return total
+
+
+def fit(limits: frozenset[Population], population: Population | None) -> float:
+    """How well a sentence that is limited to some suits whom the question is about, -1 to 1."""
+    if not limits:
+        return 0.0
+    if population in limits:
+        return 1.0
+    if population is Population.INFANT and Population.CHILD in limits:
+        return 0.5
+    return -0.8 if population is Population.CHILD and Population.INFANT in limits else -1.0
+
+
+def _shared(phrasing: Mapping[str, float], tokens: frozenset[str]) -> float:
+    total = sum(phrasing.values())
+    return sum(weight for token, weight in phrasing.items() if token in tokens) / total if total else 0.0
+
+
+def _section_fit(asked: frozenset[Section], section: Section | None) -> float:
+    if not asked:
+        return -0.5 if section in (Section.DOCTOR, Section.EMERGENCY) else 0.0  # warnings that nobody asked for alarm
+    if section is None:
+        return 0.0
+    if section in asked:
+        return 1.0
+    # Who asks when to see a doctor is also told when not to wait for one.
+    return 0.4 if section is Section.EMERGENCY and Section.DOCTOR in asked else -0.5
+
+
+def _excluded(limits: frozenset[Population], population: Population | None) -> bool:
+    """Whether a sentence is limited to others than whom the question is about."""
+    if not limits:
+        return False
+    if population is None:
+        return limits == {Population.PREGNANCY}
+    if population in YOUNG:
+        return not limits & YOUNG
+    grown = {population, Population.ADULT} if population is not Population.ADULT else {population, Population.ELDERLY}
+    return not limits & grown
