@@ -75,7 +75,7 @@ class Asker:
             timings_s["total"] = timings_s["gate"]
         else:
             answerer = self._open_answerer()
-            question = Question(text=text, language=language)
+            question = Question(text=text, language=language, country=self._country)
             run = answerer.answer(question, mode=mode, deadline=time.monotonic() + deadline_s, on_sentence=on_sentence)
             outcome = from_reply(run.reply)
             timings_s |= run.timings_s

@@ -219,7 +219,7 @@ def evaluate_retrieval(docs: InputFile, queries: InputFile, as_json: AsJson = Fa
     with _busy("Loading the embedder…"):
         embedder = load_embedder(settings.embedder, settings.home, settings.threads)
     with counted_progress(_err) as progress:
-        figures = measure(docs, queries, embedder, cache_dir=settings.home / "evaluation", progress=progress)
+        figures = measure(docs, queries, embedder, cache_dir=settings.home / "eval", progress=progress)
     print_figures(figures, _out, as_json=as_json)
 
 

@@ -196,7 +196,12 @@ class Conversation:
             return Notice(topic=Topic.TOO_LONG, language=language)
         prior = session.language_prior or hinted_language(message)
         question = Question(
-            text=text, earlier=earlier, language=session.language, language_prior=prior, population=session.population
+            text=text,
+            earlier=earlier,
+            language=session.language,
+            language_prior=prior,
+            population=session.population,
+            country=session.country,
         )
         answerer = self._parts.answerer
         async with self._typing(message):

@@ -14,7 +14,7 @@ from itertools import takewhile
 from rapidfuzz.distance import Levenshtein
 
 from locales.language import Language
-from rag.claims import ClaimWords, Item, Link, Segment, keys, segments
+from rag.claims import ClaimWords, Item, Link, Segment, dangles, keys, segments
 from rag.types import Draft, Evidence, SentenceKind, SupportedSentence
 
 _MIN_ITEMS = 2  # a shorter claim ("Sì, certo.") says nothing that evidence could support
@@ -60,7 +60,7 @@ class Aligner:
             return quoted
         text = _without_yes_or_no(draft.text)
         parts = segments(text, self._words)
-        if "?" in text or _size(parts) < _MIN_ITEMS:
+        if "?" in text or _size(parts) < _MIN_ITEMS or dangles(text, self._words):
             return None
         claims = [_Claim(item, segments(item.sentence.text, self._words)) for item in evidence]
         supporting = self._single(parts, claims) or self._joined(parts, claims)

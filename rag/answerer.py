@@ -124,12 +124,18 @@ class Answerer:
         reply = _without_search(interpretation)
         if reply is None:
             budget = Budget(max_tokens=_MAX_TOKENS, deadline=deadline, cancelled=cancelled)
-            reply = self._search_and_write(interpretation, mode, budget, on_sentence, watch)
+            reply = self._search_and_write(interpretation, question.country, mode, budget, on_sentence, watch)
         watch.mark("total")
         return AnsweringRun(reply=reply, interpretation=interpretation, timings_s=watch.timings_s)
 
     def _search_and_write(
-        self, interpretation: Interpretation, mode: Mode, budget: Budget, on_sentence: OnSentence, watch: Stopwatch
+        self,
+        interpretation: Interpretation,
+        country: str | None,
+        mode: Mode,
+        budget: Budget,
+        on_sentence: OnSentence,
+        watch: Stopwatch,
     ) -> Reply:
         language = interpretation.language
         try:
@@ -137,7 +143,7 @@ class Answerer:
         except IndexMissing:
             return Abstention(kind=AbstentionKind.NO_CONTENT, language=language)
         with watch.stage("expand"):
-            query = self._expander.expand(interpretation)
+            query = self._expander.expand(interpretation, country)
             if self._paraphraser is not None:
                 query = self._paraphraser.paraphrase(query, budget)
         with watch.stage("retrieve"):

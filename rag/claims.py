@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 from locales.language import Language
 from rag.text import normalise, stem
@@ -32,6 +33,7 @@ _ENCLITIC = {
     Language.SPANISH: re.compile(r"([^\W\d_]{2,}[aeiáéí]r)(se|lo|la|los|las|le|les)"),
 }
 _INFINITIVE_END = {Language.ITALIAN: "e", Language.SPANISH: ""}
+_RELATIVE = frozenset({"che", "que"})  # "lo que, con el tiempo, …"
 _CONDITIONS = frozenset({"if", "when", "provided"})
 _OPENERS = _CONDITIONS | {"because", "therefore", "but", "while", "although"}
 _CAUSAL = frozenset({"because", "therefore"})  # they join clauses and claim nothing on their own: see `Segment.reason`
@@ -77,6 +79,7 @@ class ClaimWords:
     """The word lists of one language, ready for matching; phrases are tuples of normalised words, longest first."""
 
     phrases: tuple[tuple[tuple[str, ...], Item | None], ...]
+    articles: frozenset[str]
     prepositions: dict[str, str]
     possessives: frozenset[str]
     units: frozenset[str]
@@ -112,6 +115,7 @@ def _load(language: Language) -> ClaimWords:
         phrases.update({tuple(_words(form)): Item(key=f"#{name}", marker=name) for form in forms})
     return ClaimWords(
         phrases=tuple(sorted(phrases.items(), key=lambda entry: -len(entry[0]))),
+        articles=frozenset(data["articles"].split()),
         prepositions=prepositions,
         possessives=frozenset(data["possessives"].split()),
         units=frozenset(data["units"].split()),
@@ -130,6 +134,17 @@ def segments(sentence: str, words: ClaimWords) -> tuple[Segment, ...]:
     while position < len(tokens):
         position += cutter.take(tokens, position)
     return cutter.finish()
+
+
+def dangles(sentence: str, words: ClaimWords) -> bool:
+    """Whether a word that must be followed by another stands before a pause: "la fiebre, la y el dolor"."""
+    for word, following in pairwise([*_words(sentence), "."]):
+        joins = word in words.conjunctions or word in words.articles or (word in words.prepositions and word not in _RELATIVE)
+        if joins and (following in _PUNCTUATION or following in words.conjunctions):
+            return True
+        if word in words.articles and following in words.articles:
+            return True
+    return False
 
 
 class _Cutter:

@@ -136,7 +136,7 @@ class Question:
     """What a patient asks, with the earlier words of the same patient that may complete it.
 
     `earlier` holds the patient's own messages of this session, oldest first, never the bot's. `language` is set when the patient
-    chose one; `language_prior` is the language of the session so far.
+    chose one; `language_prior` is the language of the session so far. `country` is an ISO 3166 code: some words mean different things.
     """
 
     text: str
@@ -144,6 +144,7 @@ class Question:
     language: Language | None = None
     language_prior: Language | None = None
     population: Population | None = None
+    country: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
