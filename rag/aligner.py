@@ -112,11 +112,11 @@ class Aligner:
             return tail[0].link is Link.OR and len(advice) < len(head) and self._supports([*advice, *condition], offered)
         if tail[0].link is Link.OR:
             return False
-        subject = head[0].items[:1]
-        enumerates = all(len(part.items) == 1 for part in head[1:])  # else a later clause may have a subject of its own
-        shared = enumerates and offered[0].items[:1] == subject and not subject[0].marker
-        if shared and self._supports([replace(tail[0], items=(*subject, *tail[0].items)), *tail[1:]], offered):
-            return True
+        if all(len(part.items) == 1 for part in head[1:]):  # else a later clause may have a subject of its own
+            for length in range(_common(head[0].items, offered[0].items), 0, -1):
+                whole = replace(tail[0], items=(*head[0].items[:length], *tail[0].items))
+                if self._supports([whole, *tail[1:]], offered):
+                    return True
         return any(self._supports(tail, reading) for reading in _about(head[0].items, offered))
 
     def _supports(self, parts: Sequence[Segment], offered: Sequence[Segment]) -> bool:
@@ -151,6 +151,12 @@ def _size(parts: Sequence[Segment]) -> int:
 def _without_contrast(parts: Sequence[Segment]) -> Sequence[Segment]:
     items = parts[0].items
     return [replace(parts[0], items=items[1:]), *parts[1:]] if items[0].marker in _CONTRAST and items[1:] else parts
+
+
+def _common(one: Sequence[Item], other: Sequence[Item]) -> int:
+    """How many words two clauses begin with in common: their subject, if nothing limits it."""
+    pairs = takewhile(lambda pair: pair[0] == pair[1] and pair[0].marker is None, zip(one, other, strict=False))
+    return sum(1 for _ in pairs)
 
 
 def _readings(parts: Sequence[Segment], offered: Sequence[Segment]) -> Iterator[Sequence[Segment]]:

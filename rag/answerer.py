@@ -142,6 +142,7 @@ class Answerer:
             reader = self.reader(language)
         except IndexMissing:
             return Abstention(kind=AbstentionKind.NO_CONTENT, language=language)
+        _go_on(budget)
         with watch.stage("expand"):
             query = self._expander.expand(interpretation, country)
             if self._paraphraser is not None:
@@ -150,10 +151,12 @@ class Answerer:
             hits = self._retriever.retrieve(query, k=_CANDIDATES, reader=reader)
         with watch.stage("rerank"):
             best = self._reranker.rerank(query, hits, reader.statistics, k=_PASSAGES)
+        _go_on(budget)
         with watch.stage("evidence"):
             evidence = self._selectors[language].select(interpretation, best, reader, expansions=query.expansions)
         if not evidence:
             return Abstention(kind=self._refusal(interpretation, reader), language=language)
+        _go_on(budget)
         composer = self._compose(interpretation, evidence, budget, on_sentence, watch)
         return self._answer(interpretation, composer, best, reader, mode)
 
@@ -239,6 +242,11 @@ def _material(evidence: Sequence[Evidence]) -> list[Evidence]:
     following = list(evidence[1:])
     page = following[0].chunk.document_id if following else ""
     return [item for item in following if item.chunk.document_id == page][:_JOINED]
+
+
+def _go_on(budget: Budget) -> None:
+    if budget.cancelled():
+        raise Cancelled("The answer is no longer wanted.")
 
 
 def _without_search(interpretation: Interpretation) -> Reply | None:

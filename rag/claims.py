@@ -137,8 +137,11 @@ def segments(sentence: str, words: ClaimWords) -> tuple[Segment, ...]:
 
 
 def dangles(sentence: str, words: ClaimWords) -> bool:
-    """Whether a word that must be followed by another stands before a pause: "la fiebre, la y el dolor"."""
-    for word, following in pairwise([*_words(sentence), "."]):
+    """Whether a word that joins two others stands at an end or before a pause: "la fiebre, la y el dolor"."""
+    tokens = _words(sentence)
+    if tokens[:1] and tokens[0] in words.conjunctions:
+        return True
+    for word, following in pairwise([*tokens, "."]):
         joins = word in words.conjunctions or word in words.articles or (word in words.prepositions and word not in _RELATIVE)
         if joins and (following in _PUNCTUATION or following in words.conjunctions):
             return True

@@ -14,12 +14,13 @@ from rag.sentences import Section, SentenceWords, may_be_shown
 from rag.text import content_tokens, stem
 from rag.types import AbstentionKind, Chunk, Evidence, Hit, Intent, Interpretation, Population
 
-_NEAREST: Final = 10
+_NEAREST: Final = 40  # enough to hold all sections of the page that a question is about
 _MOST: Final = 6
 _WEAKEST: Final = 0.25  # a weaker sentence says nothing to the question
 _BESIDE: Final = 0.4  # rank of a passage that was not among the best
 _NAMED: Final = 0.75  # share of the best named page from which another counts as named too
 _TOPIC: Final = 0.35  # what a word counts that most sentences of its page hold
+_POPULATION_TOLERANCE: Final = 0.9  # a page for babies may serve a child, but no adult
 _SAME: Final = 0.8  # share of common words from which two sentences say the same
 
 _UNKNOWN_BACKGROUND: Final = CorpusStatistics(background_mean=0.81, background_std=0.026)
@@ -67,7 +68,7 @@ class EvidenceSelector:
         question = self._question(interpretation, hits, passages, expansions, vector, reader.statistics)
         found = [
             Evidence(chunk=passage.chunk, sentence=sentence, strength=strength)
-            for passage in passages
+            for passage in self._suited(passages, question)
             for place, sentence in enumerate(passage.chunk.sentences)
             if may_be_shown(sentence)
             and self._words.suits(sentence.text, interpretation.population)
@@ -124,8 +125,8 @@ class EvidenceSelector:
             asked=self._asked(interpretation) & {passage.section for passage in passages if passage.section},
             aims=self._aims(interpretation),
             population=population,
+            months=self._intents.age_in_months(folded(interpretation.self_contained)),
             main_pages=main_pages,
-            topics=None if is_named or not named.whole else named,
             named_topics=named,
             other_topics=Stems.of(topic for topic in topic_stems(titles, self._language) if topic not in named),
         )
@@ -147,11 +148,18 @@ class EvidenceSelector:
             return frozenset({Section.REMEDIES})
         if {"duration", "onset", "value"} & self._words.asked_aims(text):
             asked -= {Section.REMEDIES}  # "quanto ci vuole per guarire" asks for no cure
+        if not asked and (interpretation.implied or interpretation.intent is Intent.SYMPTOM):
+            return frozenset({Section.REMEDIES, Section.DOCTOR})  # who only tells a complaint needs to know what to do
         return asked | {Section.DOCTOR} if Section.REMEDIES in asked and interpretation.population in FRAIL else asked
 
     def _aims(self, interpretation: Interpretation) -> frozenset[str]:
+        if interpretation.intent is Intent.OWN_DOSE:
+            return frozenset({"medicine", "leaflet"})
         aims = self._words.asked_aims(interpretation.meaning)
-        return frozenset({"medicine"}) if interpretation.intent is Intent.OWN_DOSE else aims
+        if interpretation.intent is Intent.READING:
+            aims |= {"value"}
+        asks_doctor = Section.DOCTOR in self._words.asked(interpretation.meaning) or interpretation.population in FRAIL
+        return aims | {"consultation"} if asks_doctor else aims
 
     def _passages(self, hits: Sequence[Hit], reader: IndexReader) -> list[Passage]:
         vectors = reader.sentence_vectors([hit.chunk.chunk_id for hit in hits])
@@ -173,6 +181,17 @@ class EvidenceSelector:
             for hit in nearest
             if hit.chunk.chunk_id not in seen and hit.chunk.document_id == page and self._words.section(hit.chunk) in wanted
         ]
+
+    def _suited(self, passages: Sequence[Passage], question: Wanted) -> Sequence[Passage]:
+        """Passages without those of pages for others, where a page for whom the question is about was found too."""
+        unfit = {
+            passage.chunk.document_id
+            for passage in passages
+            if fit(self._words.limits(passage.chunk.title), question.population) < -_POPULATION_TOLERANCE
+        }
+        if question.main_pages <= unfit:
+            return passages
+        return [passage for passage in passages if passage.chunk.document_id not in unfit]
 
     def _main_pages(self, hits: Sequence[Hit], weights: Mapping[str, float], population: Population | None) -> frozenset[str]:
         """Pages that the question's topics name; when they name none, the page of the best passage."""

@@ -82,7 +82,8 @@ class Lexicon:
         """Find the forms that stand in a normalised `question`, in its order, the longest where several overlap.
 
         Forms of several words are compared by their stems, single words by all but their ending: "tranquillante" is not meant
-        by "tranquillo", nor "scottata" by "scotta". An entry marked with countries counts only when the patient's is known and among them.
+        by "tranquillo", nor "scottata" by "scotta". An entry marked with countries counts only when the patient's is known and
+        among them.
         """
         spans = text.word_spans(question, self.language)
         tokens = [self._compared(word) for word, _, _ in spans]
@@ -134,10 +135,11 @@ class Expander:
         found = lexicon.find(question, country) if lexicon else []
         phrasings = [_rephrased(question, found, place) for place in range(_MAX_EXPANSIONS)]
         if interpretation.implied:
-            phrasings = [f"{phrasing} ({interpretation.implied})" for phrasing in phrasings]
+            # Its few words say what the message is about; the rest of "ha 38 e mezzo e mangia poco" would lead to other pages.
+            phrasings = [interpretation.implied]
         own = text.lexical_tokens(question, language)
         return Query(
-            question=interpretation.self_contained,
+            question=interpretation.meaning,
             language=language,
             intent=interpretation.intent,
             expansions=tuple(phrasing for phrasing in dict.fromkeys(phrasings) if text.lexical_tokens(phrasing, language) != own),

@@ -14,6 +14,7 @@ from rag.text import fold, normalise
 from rag.types import Intent, Population
 
 Pattern = regex.Pattern[str]
+Match = regex.Match[str]
 
 _WORD = regex.compile(r"[\p{L}\p{N}]+")
 _MARKS = regex.compile(r"^[\s\p{P}\p{S}]+|[\s\p{P}\p{S}]+$")
@@ -137,8 +138,21 @@ class IntentWords:
         """Whether folded `text` adds a condition to what was asked before: "e se …", "y si …"."""
         return _CONDITION.match(text) is not None
 
+    def age_in_months(self, text: str) -> int | None:
+        """The age that folded `text` tells, in whole months."""
+        found = self._age(text)
+        if found is None or self._by_age(text) is None:
+            return None
+        number, unit = int(found["n"]), found["unit"]
+        if unit in self.day_units:
+            return 0
+        return number if unit in self.month_units else 12 * number
+
+    def _age(self, text: str) -> Match | None:
+        return self.own_age.search(text) or (self.age.search(text) if self.person.search(text) else None)
+
     def _by_age(self, text: str) -> Population | None:
-        found = self.own_age.search(text) or (self.age.search(text) if self.person.search(text) else None)
+        found = self._age(text)
         if found is None:
             return None
         number, unit = int(found["n"]), found["unit"]

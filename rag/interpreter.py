@@ -136,14 +136,24 @@ class _Reader:
             return _with(plain, needs_context=True)
         complete = self._complete(message, standing, earlier, base)
         population = self._population(message, earlier, base, question.population)
+        intent = self._intent(message, complete)
         return Interpretation(
             language=plain.language,
-            intent=self._intent(message, complete),
+            intent=intent,
             self_contained=complete,
             population=population,
             is_follow_up=base is not None,
-            implied=self._fever.implied(folded(complete), population),
+            implied=self._implied(folded(complete), intent, population),
         )
+
+    def _implied(self, text: str, intent: Intent, population: Population | None) -> str:
+        """A fever told by its degrees, or by nothing but a medicine for it whose dose is asked."""
+        implied = self._fever.implied(text, population)
+        if implied or intent is not Intent.OWN_DOSE:
+            return implied
+        topics = [text[start:end] for start, end in self._words.health_spans(text)]
+        only_medicine = bool(topics) and all(self._fever.medicines.match(topic) for topic in topics)
+        return self._fever.called(population) if only_medicine else ""
 
     def _standing(self, message: _Message, has_earlier: bool) -> _Standing:
         words, text = self._words, message.folded

@@ -22,12 +22,14 @@ _SHARED_WORDS: Final = 1.2
 _PASSAGE_RANK: Final = 0.8
 _RIGHT_SECTION: Final = 1.6
 _RIGHT_POPULATION: Final = 1.0
+_RIGHT_AGE: Final = 1.5
 _WRONG_PAGE: Final = -1.5
 _AIM: Final = 1.4
 _UNASKED: Final = -1.0  # prevention, where somebody asks what to do now
 _OTHER_TOPIC: Final = -0.6  # a stroke, on the page that tells of heart attacks too
 _OPENING: Final = 0.8  # pages begin a section with what matters most
 _FRAIL_ADVICE: Final = 1.0
+_ANYWHERE: Final = frozenset({"duration", "onset", "value", "prevention"})
 _CONSTANT: Final = -1.9
 
 YOUNG: Final = frozenset({Population.CHILD, Population.INFANT})
@@ -38,9 +40,8 @@ FRAIL: Final = frozenset({Population.INFANT, Population.PREGNANCY})
 class Wanted:
     """A question as sentences are measured against it.
 
-    `phrasings` are the weights of its words, in the patient's own and in other words. `topics` is not None when no page is named
-    for what the question is about: then only sentences that name it are evidence. `other_topics` are what its pages are named for
-    beside what the question is about.
+    `phrasings` are the weights of its words, in the patient's own and in other words. `named_topics` are what it is about,
+    `other_topics` what its pages are named for beside.
     """
 
     phrasings: Sequence[Mapping[str, float]]
@@ -48,8 +49,8 @@ class Wanted:
     asked: frozenset[Section]
     aims: frozenset[str]
     population: Population | None
+    months: int | None
     main_pages: frozenset[str]
-    topics: Stems | None
     named_topics: Stems
     other_topics: Stems
 
@@ -75,15 +76,19 @@ class Relevance:
         """How sure it is that a sentence, the `place`th of its passage, answers a question; 0 if it may not at all."""
         limits = self._words.limits(sentence.text) or self._words.limits(passage.chunk.title)
         tokens = frozenset(content_tokens(sentence.text, self._language))
-        if _excluded(limits, wanted.population) or (wanted.topics and not any(token in wanted.topics for token in tokens)):
+        fits_age = self._words.fits_age(sentence.text, wanted.months)
+        if fits_age is False or _excluded(limits, wanted.population):
             return 0.0
         near = 0.5 if passage.vectors is None else nearness(float(np.dot(passage.vectors[place], wanted.vector)), statistics)
         signs = _CONSTANT + _SENTENCE_NEARNESS * near + _PASSAGE_RANK * passage.rank_score
         signs += _SHARED_WORDS * max(_shared(phrasing, tokens) for phrasing in wanted.phrasings)
-        signs += _RIGHT_SECTION * _section_fit(wanted.asked, passage.section)
+        told = self._told(wanted.aims, folded(sentence.text))
+        # What is asked in particular is an answer in whatever section it stands.
+        signs += _RIGHT_SECTION * (1.0 if told & _ANYWHERE & wanted.aims else _section_fit(wanted.asked, passage.section))
+        signs += _RIGHT_AGE * bool(fits_age)
         signs += _RIGHT_POPULATION * fit(limits, wanted.population)
-        signs += _OPENING / (1 + place)
-        signs += self._aims(wanted.aims, folded(sentence.text))
+        signs += _OPENING / (1 + place) if wanted.asked else 0.0
+        signs += _AIM * len(told & wanted.aims) + _UNASKED * len(told - wanted.aims)
         if limits and passage.section is Section.DOCTOR and wanted.population in FRAIL and wanted.population in limits:
             signs += _FRAIL_ADVICE
         if passage.chunk.document_id not in wanted.main_pages:
@@ -92,14 +97,13 @@ class Relevance:
             signs += _OTHER_TOPIC
         return 1.0 / (1.0 + exp(-signs))
 
-    def _aims(self, asked: frozenset[str], text: str) -> float:
-        total = 0.0
-        for name, aim in self._words.aims.items():
-            if name in asked:
-                total += _AIM * (aim.tells.search(text) is not None)
-            elif aim.only_if_asked and aim.tells.search(text):
-                total += _UNASKED
-        return total
+    def _told(self, asked: frozenset[str], text: str) -> frozenset[str]:
+        """The aims that a sentence tells, among those that are asked or matter only if they are."""
+        return frozenset(
+            name
+            for name, aim in self._words.aims.items()
+            if (name in asked or aim.only_if_asked) and aim.tells.search(text) is not None
+        )
 
 
 def fit(limits: frozenset[Population], population: Population | None) -> float:

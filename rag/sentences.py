@@ -69,6 +69,9 @@ class SentenceWords:
     aims: Mapping[str, Aim]
     asking: Pattern
     infant: Pattern
+    advisers: Pattern
+    months: Pattern
+    numbers: Mapping[str, int]
     unsuitable: Mapping[Population, Pattern]
     intents: IntentWords
 
@@ -99,10 +102,23 @@ class SentenceWords:
     def limits(self, text: str) -> frozenset[Population]:
         """Whom a sentence is limited to; empty for a general one, or one that names further groups beside."""
         lower = folded(text)
-        named = {population for population, pattern in self.intents.population if pattern.search(lower)}
+        whom = self.advisers.sub(" ", lower)  # "senta il pediatra" limits nothing to children
+        named = {population for population, pattern in self.intents.population if pattern.search(whom)}
         if self.infant.search(lower):
             named.add(Population.INFANT)
         return frozenset() if self.others.search(lower) else frozenset(named)
+
+    def fits_age(self, text: str, months: int | None) -> bool | None:
+        """Whether a sentence about babies of so many months is for somebody of `months`; None if either age is not told."""
+        found = self.months.search(folded(text))
+        if found is None or months is None:
+            return None
+        low, high = (self._number(found[name]) for name in ("low", "high"))
+        below = self._number(found["below"])
+        return (low or 0) <= months < (below or high or months + 1)
+
+    def _number(self, word: str | None) -> int | None:
+        return None if word is None else self.numbers.get(word) or (int(word) if word.isdigit() else None)
 
     def suits(self, text: str, population: Population | None) -> bool:
         """False for a sentence about a medicine that harms a group, unless it names the group: a pregnancy and ibuprofen."""
@@ -126,6 +142,9 @@ def _load(language: Language) -> SentenceWords:
         headings=tuple((section, regex.compile(sections[section.value]["headings"])) for section in Section),
         others=regex.compile(data["limits"]["others"]),
         infant=regex.compile(data["limits"]["infant"]),
+        advisers=regex.compile(data["limits"]["advisers"]),
+        months=regex.compile(data["limits"]["months"]),
+        numbers={word: number for number, word in enumerate(data["limits"]["numbers"].split(), 1)},
         aims={
             name: Aim(regex.compile(aim["asks"]), regex.compile(aim["tells"]), aim.get("only_if_asked", False))
             for name, aim in data["aims"].items()

@@ -22,6 +22,7 @@ class FeverWords:
     named: _Pattern
     told: _Pattern
     of_other_things: _Pattern
+    medicines: _Pattern
     name: str
     name_in_children: str
 
@@ -34,6 +35,10 @@ class FeverWords:
         """What sources call the fever that folded `text` tells without naming it; empty when it tells none."""
         if self.named.search(text) or self.of_other_things.search(text) or not self.told.search(text):
             return ""
+        return self.called(population)
+
+    def called(self, population: Population | None) -> str:
+        """What the pages on fever call it."""
         return self.name_in_children if population in _YOUNG else self.name
 
 
@@ -45,6 +50,7 @@ def _load(language: Language) -> FeverWords:
         named=regex.compile(data["named"]),
         told=regex.compile("|".join(f"(?:{pattern})" for pattern in data["told"])),
         of_other_things=regex.compile(data["of_other_things"]),
+        medicines=regex.compile(data["medicines"]),
         name=data["name"],
         name_in_children=data["name_in_children"],
     )

@@ -13,10 +13,15 @@ from rag.types import Draft, Evidence
 _MAX_TOKENS = 90  # two joined sentences are 60 to 80
 _TEMPERATURE = 0.1  # 0.1–0.3 keep the starter models close to the evidence; higher ones ramble
 _MAX_QUESTION_WORDS = 60  # a longer message keeps its first and last 30 words: the complaint and the question
-_DECORATION = re.compile(
-    r"^\s*(?:[-*•]|\d+[.)])\s+|\[\d+\]|\*\*|^\s*(?:Risposta|Respuesta)\s*:\s*|<think>.*?(?:</think>|$)", re.DOTALL
+_DECORATION = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+|\[\d+\]|\*\*|^\s*(?:Risposta|Respuesta)\s*:\s*")
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)  # an unclosed one may still grow: all behind it is thought
+# An invented next turn: the labels of chats, and those of the prompt's own form.
+_TURN = re.compile(
+    r"\s*(?:Utente|Paziente|Assistente|Domanda|Frasi|Usuario|Paciente|Asistente|Pregunta|Frases|User|Assistant)\s*:",
+    re.IGNORECASE,
 )
-_NOT_PROSE = re.compile(r"https?://|www\.|[{}<>|]{2}|```")
+_PLACEHOLDER = re.compile(r"\{\w+\}")  # the emergency number, filled in later
+_NOT_PROSE = re.compile(r"https?://|www\.|```|</?\w|[<>|]{2}|[{}]")
 
 
 class Writer:
@@ -58,8 +63,13 @@ class Writer:
             text += piece
             finished, text = _finished(text)
             for sentence in finished:
+                if _TURN.match(sentence):
+                    return
                 yield from _draft(sentence)
+        text = _THOUGHT.sub(" ", text)
         for start, end in split_sentences(text):
+            if _TURN.match(text[start:end]):
+                return
             yield from _draft(text[start:end])
 
     def _fitting(self, question: str, evidence: Sequence[Evidence], language: Language, max_tokens: int) -> Prompt:
@@ -85,6 +95,11 @@ def _shortened(question: str) -> str:
 
 def _finished(text: str) -> tuple[list[str], str]:
     """Sentences that cannot grow any more, and what is still being written."""
+    thought = text.rfind("<think>")
+    if thought >= 0 and "</think>" not in text[thought:]:
+        finished, rest = _finished(text[:thought])
+        return finished, rest + text[thought:]
+    text = _THOUGHT.sub(" ", text)
     spans = split_sentences(text)
     if len(spans) < 2:
         return [], text
@@ -93,5 +108,5 @@ def _finished(text: str) -> tuple[list[str], str]:
 
 def _draft(sentence: str) -> Iterator[Draft]:
     plain = " ".join(_DECORATION.sub("", sentence).split())
-    if plain and plain[-1] in ".!?" and not _NOT_PROSE.search(plain):
+    if plain and plain[-1] in ".!?" and not _NOT_PROSE.search(_PLACEHOLDER.sub("", plain)):
         yield Draft(text=plain)
