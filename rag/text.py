@@ -208,8 +208,9 @@ def _is_abbreviation(before: str) -> bool:
     folded = fold(word)
     if folded in _ABBREVIATIONS or ("." in folded and folded.rpartition(".")[2] in _ABBREVIATIONS):
         return True
-    # "J. Smith", "John F. Kennedy", but "l'epatite C." and "Vitamina C." end there.
-    return len(word) == 1 and word.isupper() and (previous is None or (previous[0].isupper() and found.start(1) > 0))
+    # "J. Smith", "John F. Kennedy", but "l'epatite C.", "Vitamina C." and "39 °C." end there.
+    is_letter = len(word) == 1 and word.isupper() and not before[: -len(word)].rstrip().endswith("°")
+    return is_letter and (previous is None or (previous[0].isupper() and found.start(1) > 0))
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:

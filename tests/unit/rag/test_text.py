@@ -135,3 +135,12 @@ def test_offsets_are_in_order_and_lose_no_word() -> None:
         text[end:start] for end, start in zip([0, *(end for _, end in spans)], [*(s for s, _ in spans), len(text)], strict=True)
     )
     assert not any(letter.isalnum() for letter in left)
+
+
+@pytest.mark.parametrize("unit", ["°C", "° C"])
+def test_a_temperature_ends_its_sentence(unit: str) -> None:
+    text = f"Acuda si la fiebre pasa de 39 {unit}. Si dura más, consulte."
+    assert [text[start:end] for start, end in split_sentences(text)] == [
+        f"Acuda si la fiebre pasa de 39 {unit}.",
+        "Si dura más, consulte.",
+    ]
