@@ -148,16 +148,21 @@ class Answerer:
             if self._paraphraser is not None:
                 query = self._paraphraser.paraphrase(query, budget)
         with watch.stage("retrieve"):
-            hits = self._retriever.retrieve(query, k=_CANDIDATES, reader=reader)
+            vectors = list(self._embedder.embed_queries([query.question, *query.expansions]))
+            hits = self._retriever.retrieve(query, k=_CANDIDATES, reader=reader, vectors=vectors)
         with watch.stage("rerank"):
             best = self._reranker.rerank(query, hits, reader.statistics, k=_PASSAGES)
         _go_on(budget)
         with watch.stage("evidence"):
-            evidence = self._selectors[language].select(interpretation, best, reader, expansions=query.expansions)
+            evidence = self._selectors[language].select(
+                interpretation, best, reader, expansions=query.expansions, query_vector=vectors[0]
+            )
         if not evidence:
             return Abstention(kind=self._refusal(interpretation, reader), language=language)
         _go_on(budget)
         composer = self._compose(interpretation, evidence, budget, on_sentence, watch)
+        if not composer.sentences:  # each one is longer than an answer may be
+            return Abstention(kind=AbstentionKind.NO_EVIDENCE, language=language)
         return self._answer(interpretation, composer, best, reader, mode)
 
     def _compose(

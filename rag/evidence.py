@@ -149,7 +149,7 @@ class EvidenceSelector:
         if {"duration", "onset", "value"} & self._words.asked_aims(text):
             asked -= {Section.REMEDIES}  # "quanto ci vuole per guarire" asks for no cure
         if not asked and (interpretation.implied or interpretation.intent is Intent.SYMPTOM):
-            return frozenset({Section.REMEDIES, Section.DOCTOR})  # who only tells a complaint needs to know what to do
+            asked = frozenset({Section.REMEDIES})  # who only tells a complaint needs to know what to do
         return asked | {Section.DOCTOR} if Section.REMEDIES in asked and interpretation.population in FRAIL else asked
 
     def _aims(self, interpretation: Interpretation) -> frozenset[str]:
@@ -182,16 +182,18 @@ class EvidenceSelector:
             if hit.chunk.chunk_id not in seen and hit.chunk.document_id == page and self._words.section(hit.chunk) in wanted
         ]
 
-    def _suited(self, passages: Sequence[Passage], question: Wanted) -> Sequence[Passage]:
-        """Passages without those of pages for others, where a page for whom the question is about was found too."""
-        unfit = {
-            passage.chunk.document_id
-            for passage in passages
-            if fit(self._words.limits(passage.chunk.title), question.population) < -_POPULATION_TOLERANCE
-        }
-        if question.main_pages <= unfit:
-            return passages
-        return [passage for passage in passages if passage.chunk.document_id not in unfit]
+    def _suited(self, passages: Sequence[Passage], question: Wanted) -> list[Passage]:
+        """Passages of the pages that a question names, without pages for others if one for whom it is about is among them.
+
+        What another page advises is for another condition: fruit for who has diabetes is not for who has diarrhoea.
+        """
+        of_topic = [passage for passage in passages if passage.chunk.document_id in question.main_pages]
+        fitting = [
+            passage
+            for passage in of_topic
+            if fit(self._words.limits(passage.chunk.title), question.population) >= -_POPULATION_TOLERANCE
+        ]
+        return fitting or of_topic
 
     def _main_pages(self, hits: Sequence[Hit], weights: Mapping[str, float], population: Population | None) -> frozenset[str]:
         """Pages that the question's topics name; when they name none, the page of the best passage."""

@@ -66,6 +66,7 @@ class IntentWords:
     frames: Pattern
     health: Prefixes
     generic: Prefixes
+    unspecific: Prefixes
     elsewhere: Prefixes
     off_topic: Pattern
     other_sense: Pattern
@@ -228,6 +229,7 @@ def _load(language: Language) -> IntentWords:
         frames=regex.compile(data["frames"]),
         health=Prefixes.parse(data["health"]),
         generic=Prefixes.parse(data["generic"]),
+        unspecific=Prefixes.parse(data["unspecific"]),
         elsewhere=Prefixes.parse(data["elsewhere"]),
         off_topic=_any(data["off_topic"]),
         other_sense=_any(patterns["other_sense"]),

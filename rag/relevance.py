@@ -23,13 +23,12 @@ _PASSAGE_RANK: Final = 0.8
 _RIGHT_SECTION: Final = 1.6
 _RIGHT_POPULATION: Final = 1.0
 _RIGHT_AGE: Final = 1.5
-_WRONG_PAGE: Final = -1.5
 _AIM: Final = 1.4
 _UNASKED: Final = -1.0  # prevention, where somebody asks what to do now
 _OTHER_TOPIC: Final = -0.6  # a stroke, on the page that tells of heart attacks too
 _OPENING: Final = 0.8  # pages begin a section with what matters most
 _FRAIL_ADVICE: Final = 1.0
-_ANYWHERE: Final = frozenset({"duration", "onset", "value", "prevention"})
+_ANYWHERE: Final = frozenset({"onset", "value", "prevention"})
 _CONSTANT: Final = -1.9
 
 YOUNG: Final = frozenset({Population.CHILD, Population.INFANT})
@@ -91,8 +90,6 @@ class Relevance:
         signs += _AIM * len(told & wanted.aims) + _UNASKED * len(told - wanted.aims)
         if limits and passage.section is Section.DOCTOR and wanted.population in FRAIL and wanted.population in limits:
             signs += _FRAIL_ADVICE
-        if passage.chunk.document_id not in wanted.main_pages:
-            signs += _WRONG_PAGE
         if any(token in wanted.other_topics for token in tokens) and not any(token in wanted.named_topics for token in tokens):
             signs += _OTHER_TOPIC
         return 1.0 / (1.0 + exp(-signs))
@@ -108,7 +105,7 @@ class Relevance:
 
 def fit(limits: frozenset[Population], population: Population | None) -> float:
     """How well a sentence that is limited to some suits whom the question is about, -1 to 1."""
-    if not limits:
+    if not limits or (population is None and limits == {Population.ADULT}):
         return 0.0
     if population in limits:
         return 1.0
@@ -129,8 +126,10 @@ def _section_fit(asked: frozenset[Section], section: Section | None) -> float:
         return 0.0
     if section in asked:
         return 1.0
-    # Who asks when to see a doctor is also told when not to wait for one.
-    return 0.4 if section is Section.EMERGENCY and Section.DOCTOR in asked else -0.5
+    if section is Section.EMERGENCY:
+        return 0.0 if Section.DOCTOR in asked else -0.5
+    # What to do comes with when to see a doctor.
+    return 0.2 if section is Section.DOCTOR and Section.REMEDIES in asked else -0.5
 
 
 def _excluded(limits: frozenset[Population], population: Population | None) -> bool:

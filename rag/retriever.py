@@ -1,6 +1,6 @@
 """The candidates for an answer: every phrasing of a question searched by meaning and by words, and fused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from locales.language import Language
 from rag import text
@@ -22,13 +22,16 @@ class Retriever:
         self._embedder = embedder
         self._weights = weights or FusionWeights()
 
-    def retrieve(self, query: Query, k: int = 15, reader: IndexReader | None = None) -> list[Hit]:
+    def retrieve(
+        self, query: Query, k: int = 15, reader: IndexReader | None = None, vectors: Sequence[Vectors] | None = None
+    ) -> list[Hit]:
         """Find the `k` best chunks, each once, best first.
 
         Args:
             query: The patient's own words, always searched, and expansions, which weigh less.
             k: Most hits.
             reader: The reader of this question, if one is open already; else what is live now is opened.
+            vectors: The embedded question and expansions, in this order; embedded here if not given.
 
         Raises:
             IndexMissing: If nothing has been published in the query's language.
@@ -36,7 +39,8 @@ class Retriever:
         """
         reader = reader or self._open_reader(query.language)
         phrasings = [query.question, *query.expansions]
-        vectors = self._embedder.embed_queries(phrasings)
+        if vectors is None:
+            vectors = list(self._embedder.embed_queries(phrasings))
         own, *others = [
             self._search(reader, phrasing, vector, query.language) for phrasing, vector in zip(phrasings, vectors, strict=True)
         ]

@@ -20,7 +20,7 @@ from rag.types import Question
 
 _Matrix = npt.NDArray[np.float64]
 
-_RIDGE = 1.0  # 200 questions, eleven signs: without it single questions decide coefficients
+_RIDGE = 1.0  # 200 questions, ten signs: without it single questions decide coefficients
 _STEPS = 50
 _FOLDS = 5
 
@@ -86,9 +86,13 @@ def measure(
 def fit(signs: Sequence[CoverageSigns], covered: Sequence[bool]) -> CoverageWeights:
     """Fit a logistic regression with a ridge penalty by Newton's method; covered and uncovered questions weigh the same in sum.
 
+    Questions that are refused whatever the coefficients are left out.
+
     Each question is also fitted as if it had no word of another field: that list was written with these questions in sight, and
     new ones will more often escape it.
     """
+    pairs = [(sign, is_covered) for sign, is_covered in zip(signs, covered, strict=True) if sign.may_be_covered]
+    signs, covered = [sign for sign, _ in pairs], [is_covered for _, is_covered in pairs]
     escaped = [replace(sign, elsewhere=0.0) for sign in signs]
     matrix = np.array([[1.0, *astuple(sign)] for sign in (*signs, *escaped)])
     target = np.array([*covered, *covered], dtype=np.float64)

@@ -265,19 +265,18 @@ def test_an_answer_is_made_of_proven_sentences_of_the_page_and_names_it(home: Ho
 @pytest.mark.parametrize(
     ("language", "draft"),
     [
-        (ITALIAN, "L'influenza può dare febbre alta, tosse secca o mal di gola, ma gli antibiotici non curano l'influenza."),
-        (SPANISH, "Los antibióticos no curan la gripe."),
-        (ITALIAN, "Gli antibiotici non curano l'influenza."),
+        (ITALIAN, "Gli antibiotici non curano l'influenza, e bambini e ragazzi con influenza non devono prendere aspirina."),
+        (SPANISH, "Los antibióticos no curan la gripe, y los niños con gripe no deben tomar aspirina."),
     ],
 )
-def test_a_sentence_that_the_page_supports_is_written(home: Home, language: Language, draft: str) -> None:
+def test_a_sentence_that_the_page_supports_is_written_with_both_its_proofs(home: Home, language: Language, draft: str) -> None:
     answerer, _ = home.answerer(draft)
-    question = "Gli antibiotici curano l'influenza?" if language is ITALIAN else "¿Los antibióticos curan la gripe?"
-    reply = answered(ask(answerer, question))
+    reply = answered(ask(answerer, ASKED[language]))
 
-    assert not reply.extractive
-    assert reply.dropped <= 1
-    assert all(sentence.kind is SentenceKind.QUOTED or sentence.text == draft for sentence in reply.sentences)
+    written = [sentence for sentence in reply.sentences if sentence.kind is SentenceKind.WRITTEN]
+    assert [sentence.text for sentence in written] == [draft]
+    assert len(written[0].evidence) == 2
+    assert (reply.extractive, reply.dropped) == (False, 0)
 
 
 @pytest.mark.parametrize(("language", "draft"), [(language, draft) for language in Language for draft in ADVERSARIAL[language]])
@@ -323,9 +322,9 @@ def test_invented_sources_and_links_are_never_shown(home: Home, language: Langua
     ("text", "kinds"),
     [
         ("Chi ha vinto il Giro 1998?", {AbstentionKind.OFF_TOPIC}),
-        ("cura con l'erba zixol", {AbstentionKind.NO_EVIDENCE, AbstentionKind.OFF_TOPIC}),
+        ("erba zixol?", {AbstentionKind.NO_EVIDENCE, AbstentionKind.OFF_TOPIC}),
         ("¿Quién ganó la Vuelta de 1998?", {AbstentionKind.OFF_TOPIC}),
-        ("tratamiento con la hierba zixol", {AbstentionKind.NO_EVIDENCE, AbstentionKind.OFF_TOPIC}),
+        ("¿hierba zixol?", {AbstentionKind.NO_EVIDENCE, AbstentionKind.OFF_TOPIC}),
     ],
 )
 def test_without_a_source_there_is_no_claim_and_the_generator_is_not_even_asked(

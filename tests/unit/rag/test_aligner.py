@@ -49,7 +49,7 @@ PAGE = {
         "Las manchas de la gripe suelen desaparecer en menos de un día.",
         "El asma se trata sobre todo con inhaladores.",
     ],
-}  # fmt: skip
+}
 
 
 def page(language: Language) -> list[Evidence]:
@@ -117,7 +117,9 @@ CHANGED = [
     ("detail invented", ITALIAN, "Gli antibiotici e il miele non curano l'influenza."),
     ("detail lost", ITALIAN, "L'influenza è causata da un virus e può dare febbre."),
     ("warning lost", ITALIAN, "Il paracetamolo può alleviare la febbre, ma va dato con troppo alcol."),
-    ("question", ITALIAN, "Gli antibiotici non curano l'influenza in una settimana?"),
+    ("question", ITALIAN, "Gli antibiotici non curano l'influenza?"),
+    ("tense", ITALIAN, "Se la febbre durerà più di tre giorni, chiami il medico."),
+    ("fragment", ITALIAN, "Chiami il medico se la febbre dura più di tre giorni o."),
     ("fragment", ITALIAN, "L'influenza è causata da un virus e."),
     ("number", SPANISH, "Llame al médico si la fiebre dura más de dos días."),
     ("number", SPANISH, "Llame al médico si la fiebre supera los 38 °C."),
@@ -166,12 +168,18 @@ CHANGED = [
     ("said of the reader", SPANISH, "Su gripe suele curarse en alrededor de una semana."),
     ("subject lost", SPANISH, "Suele curarse en alrededor de una semana."),
     ("detail invented", SPANISH, "El paracetamol puede aliviar la fiebre en una hora."),
-    ("detail invented", SPANISH, "La gripe está causada por un virus y puede dar fiebre alta, tos seca, vómitos o dolor de garganta."),
+    (
+        "detail invented",
+        SPANISH,
+        "La gripe está causada por un virus y puede dar fiebre alta, tos seca, vómitos o dolor de garganta.",
+    ),
     ("detail lost", SPANISH, "La gripe está causada por un virus y puede dar fiebre."),
     ("warning lost", SPANISH, "El paracetamol puede aliviar la fiebre, pero conviene con demasiado alcohol."),
-    ("question", SPANISH, "¿Los antibióticos no curan la gripe alta?"),
+    ("question", SPANISH, "¿Los antibióticos no curan la gripe?"),
+    ("tense", SPANISH, "Si la fiebre durará más de tres días, llame al médico."),
+    ("fragment", SPANISH, "Llame al médico si la fiebre dura más de tres días o."),
     ("fragment", SPANISH, "La gripe está causada por un virus y."),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("language", "text"), [(language, text) for _, language, text in CHANGED])
@@ -227,13 +235,17 @@ def test_a_near_copy_is_shown_as_the_source_has_it(language: Language, draft: st
     [
         (ITALIAN, "No, gli antibiotici non curano l'influenza.", "Gli antibiotici non curano l'influenza."),
         (ITALIAN, "Sì: chiami il medico se la febbre supera i 39 °C.", None),
-        (ITALIAN, "Sì, chiami il medico se la febbre dura più di 3 giorni.", "Chiami il medico se la febbre dura più di 3 giorni."),
+        (
+            ITALIAN,
+            "Sì, chiami il medico se la febbre dura più di 3 giorni.",
+            "Chiami il medico se la febbre dura più di 3 giorni.",
+        ),
         (ITALIAN, "Sì gli antibiotici non curano l'influenza.", None),
         (SPANISH, "No, los antibióticos no curan la gripe.", "Los antibióticos no curan la gripe."),
         (SPANISH, "Sí, llame al médico si la fiebre dura más de 3 días.", "Llame al médico si la fiebre dura más de 3 días."),
         (SPANISH, "Los antibióticos sí curan la gripe.", None),
     ],
-)  # fmt: skip
+)
 def test_yes_and_no_are_never_shown(language: Language, draft: str, shown: str | None) -> None:
     sentence = align(draft, language)
 
@@ -334,32 +346,87 @@ def test_sentences_of_two_pages_are_never_joined(language: Language, text: str, 
     ("language", "text", "first", "second"),
     [
         # The second half says of one subject what the page says of another.
-        (ITALIAN, "La tosse accompagna l'influenza e dura una settimana.", "La tosse accompagna l'influenza.", "L'influenza dura una settimana."),
-        (ITALIAN, "La febbre e la tosse sono sintomi e possono durare settimane.", "La febbre e la tosse sono sintomi.", "La tosse può durare settimane."),
-        (ITALIAN, "La tosse irrita la gola, il miele calma la tosse e può durare settimane.", "La tosse irrita la gola, il miele calma la tosse.", "La tosse può durare settimane."),
+        (
+            ITALIAN,
+            "La tosse accompagna l'influenza e dura una settimana.",
+            "La tosse accompagna l'influenza.",
+            "L'influenza dura una settimana.",
+        ),
+        (
+            ITALIAN,
+            "La febbre e la tosse sono sintomi e possono durare settimane.",
+            "La febbre e la tosse sono sintomi.",
+            "La tosse può durare settimane.",
+        ),
+        (
+            ITALIAN,
+            "La tosse irrita la gola, il miele calma la tosse e può durare settimane.",
+            "La tosse irrita la gola, il miele calma la tosse.",
+            "La tosse può durare settimane.",
+        ),
         # An advice under another condition than its own.
-        (ITALIAN, "Chiami il medico se tossisce sangue e beva acqua.", "Chiami il medico se tossisce sangue.", "Beva acqua se ha sete."),
-        (ITALIAN, "Chiami il medico se tossisce sangue o se ha sete.", "Chiami il medico se tossisce sangue.", "Beva acqua se ha sete."),
-        (ITALIAN, "Chiami il medico se tossisce sangue e se ha febbre alta.", "Chiami il medico se tossisce sangue.", "Chiami il medico se ha febbre alta."),
+        (
+            ITALIAN,
+            "Chiami il medico se tossisce sangue e beva acqua.",
+            "Chiami il medico se tossisce sangue.",
+            "Beva acqua se ha sete.",
+        ),
+        (
+            ITALIAN,
+            "Chiami il medico se tossisce sangue o se ha sete.",
+            "Chiami il medico se tossisce sangue.",
+            "Beva acqua se ha sete.",
+        ),
+        (
+            ITALIAN,
+            "Chiami il medico se tossisce sangue e se ha febbre alta.",
+            "Chiami il medico se tossisce sangue.",
+            "Chiami il medico se ha febbre alta.",
+        ),
         (ITALIAN, "Se ha sete, chiami il medico.", "Chiami il medico se tossisce sangue.", "Beva acqua se ha sete."),
         # A reason or an alternative that the page does not give.
         (ITALIAN, "Beva molta acqua, perché la febbre fa sudare.", "Beva molta acqua.", "La febbre fa sudare."),
         (ITALIAN, "La febbre fa sudare, quindi beva molta acqua.", "La febbre fa sudare.", "Beva molta acqua."),
         (ITALIAN, "Prenda il paracetamolo o prenda l'ibuprofene.", "Prenda il paracetamolo.", "Prenda l'ibuprofene."),
-        (ITALIAN, "Sull'ustione non metta burro e le bolle vanno bucate.", "Sull'ustione non metta burro.", "Le bolle dell'ustione non vanno bucate."),
+        (
+            ITALIAN,
+            "Sull'ustione non metta burro e le bolle vanno bucate.",
+            "Sull'ustione non metta burro.",
+            "Le bolle dell'ustione non vanno bucate.",
+        ),
         (SPANISH, "La tos acompaña la gripe y dura una semana.", "La tos acompaña la gripe.", "La gripe dura una semana."),
-        (SPANISH, "La fiebre y la tos son síntomas y pueden durar semanas.", "La fiebre y la tos son síntomas.", "La tos puede durar semanas."),
-        (SPANISH, "La tos irrita la garganta, la miel calma la tos y puede durar semanas.", "La tos irrita la garganta, la miel calma la tos.", "La tos puede durar semanas."),
+        (
+            SPANISH,
+            "La fiebre y la tos son síntomas y pueden durar semanas.",
+            "La fiebre y la tos son síntomas.",
+            "La tos puede durar semanas.",
+        ),
+        (
+            SPANISH,
+            "La tos irrita la garganta, la miel calma la tos y puede durar semanas.",
+            "La tos irrita la garganta, la miel calma la tos.",
+            "La tos puede durar semanas.",
+        ),
         (SPANISH, "Llame al médico si tose sangre y beba agua.", "Llame al médico si tose sangre.", "Beba agua si hay sed."),
         (SPANISH, "Llame al médico si tose sangre o si hay sed.", "Llame al médico si tose sangre.", "Beba agua si hay sed."),
-        (SPANISH, "Llame al médico si tose sangre y si hay fiebre alta.", "Llame al médico si tose sangre.", "Llame al médico si hay fiebre alta."),
+        (
+            SPANISH,
+            "Llame al médico si tose sangre y si hay fiebre alta.",
+            "Llame al médico si tose sangre.",
+            "Llame al médico si hay fiebre alta.",
+        ),
         (SPANISH, "Si hay sed, llame al médico.", "Llame al médico si tose sangre.", "Beba agua si hay sed."),
         (SPANISH, "Beba mucha agua, porque la fiebre hace sudar.", "Beba mucha agua.", "La fiebre hace sudar."),
         (SPANISH, "La fiebre hace sudar, por eso beba mucha agua.", "La fiebre hace sudar.", "Beba mucha agua."),
         (SPANISH, "Tome paracetamol o tome ibuprofeno.", "Tome paracetamol.", "Tome ibuprofeno."),
-        (SPANISH, "En la quemadura no ponga hielo y las ampollas se revientan.", "En la quemadura no ponga hielo.", "Las ampollas de la quemadura no se revientan."),
+        (
+            SPANISH,
+            "En la quemadura no ponga hielo y las ampollas se revientan.",
+            "En la quemadura no ponga hielo.",
+            "Las ampollas de la quemadura no se revientan.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_join_lends_no_subject_no_advice_and_no_reason(language: Language, text: str, first: str, second: str) -> None:
     assert align(text, language, first, second) is None
 
@@ -372,8 +439,17 @@ def test_a_join_lends_no_subject_no_advice_and_no_reason(language: Language, tex
         (ITALIAN, "Resti a casa se non ha febbre o brividi.", "Resti a casa se non ha febbre.", False),
         (ITALIAN, "Paracetamolo e ibuprofene possono calmare la febbre.", "L'ibuprofene può calmare la febbre.", True),
         (ITALIAN, "Con febbre e tosse resti a casa.", "Con febbre resti a casa.", False),
-        (ITALIAN, "La febbre passa presto, la tosse resta e disturba il sonno.", "La febbre passa presto e disturba il sonno.", False),
+        (
+            ITALIAN,
+            "La febbre passa presto, la tosse resta e disturba il sonno.",
+            "La febbre passa presto e disturba il sonno.",
+            False,
+        ),
         (ITALIAN, "La temperatura normale è tra 36 e 37 °C.", "La temperatura normale è tra 36.", False),
+        (ITALIAN, "L'influenza, in inverno, dura una settimana.", "In inverno dura una settimana.", False),
+        (ITALIAN, "Se ha febbre, beva acqua e riposi a letto.", "Se ha febbre e beva acqua, riposi a letto.", False),
+        (SPANISH, "La gripe, en invierno, dura una semana.", "En invierno dura una semana.", False),
+        (SPANISH, "Si hay fiebre, beba agua y descanse en cama.", "Si hay fiebre y beba agua, descanse en cama.", False),
         (SPANISH, "La tos puede ser seca o productiva.", "La tos puede ser seca.", True),
         (SPANISH, "La tos es seca o productiva.", "La tos es seca.", False),
         (SPANISH, "Quédese en casa si no hay fiebre o escalofríos.", "Quédese en casa si no hay fiebre.", False),
@@ -382,7 +458,7 @@ def test_a_join_lends_no_subject_no_advice_and_no_reason(language: Language, tex
         (SPANISH, "La fiebre pasa pronto, la tos sigue días y quita el sueño.", "La fiebre pasa pronto y quita el sueño.", False),
         (SPANISH, "La temperatura normal está entre 36 y 37 °C.", "La temperatura normal está entre 36.", False),
     ],
-)  # fmt: skip
+)
 def test_a_member_is_left_out_only_where_the_rest_is_true_alone(
     language: Language, source: str, text: str, supported: bool
 ) -> None:

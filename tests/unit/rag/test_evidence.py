@@ -162,10 +162,26 @@ def test_a_medicine_that_harms_is_not_quoted_to_a_pregnancy() -> None:
     assert harmful not in texts(ask("l'ibuprofene cura l'influenza?", Population.PREGNANCY))
 
 
-def test_a_topic_that_no_page_is_about_has_only_sentences_that_name_it() -> None:
-    found = texts(ask("che tosse viene con il virus"))
-    assert found
-    assert all("tosse" in text for text in found)
+def test_what_a_page_says_only_in_passing_is_no_evidence() -> None:
+    assert ask("che tosse viene con il virus") == []
+    assert ask("ho la tosse, cosa faccio?") == []
+
+
+def test_a_pain_alone_chooses_no_page() -> None:
+    assert ask("ho un dolore, cosa posso fare?") == []
+
+
+def test_a_question_opens_with_what_to_do_and_not_with_prevention() -> None:
+    found = texts(ask("mi sento male con l'influenza, cosa faccio?"))
+    assert found[0] == "Con l'influenza si riposa e si beve spesso."
+
+
+def test_an_implied_topic_counts_as_named() -> None:
+    told = Interpretation(
+        language=IT, intent=Intent.QUESTION, self_contained="sto male da ieri, cosa faccio?", implied="influenza"
+    )
+    hits = reader.dense(embedder.embed_queries([told.meaning])[0], 5)
+    assert texts(selector.select(told, hits, reader))[0].startswith("Con l'influenza")  # type: ignore[arg-type]
 
 
 def test_a_sentence_is_not_repeated() -> None:
@@ -227,7 +243,8 @@ def test_other_numbers_may_be_shown(text: str) -> None:
     ("heading", "language", "section"),
     [
         ("Che cosa fare", IT, Section.REMEDIES),
-        ("Quando chiamare il numero di emergenza", IT, Section.DOCTOR),
+        ("Quando chiamare il numero di emergenza", IT, Section.EMERGENCY),
+        ("Quando andare dal medico", IT, Section.DOCTOR),
         ("Sintomi", IT, Section.SYMPTOMS),
         ("Che cos'è", IT, Section.NATURE),
         ("Cause", IT, Section.CAUSES),
@@ -252,7 +269,27 @@ def test_a_heading_tells_what_its_passage_is_for(heading: str, language: Languag
         ("In gravidanza, dopo i 65 anni o con malattie croniche senta il medico.", IT, set()),
         ("Los niños pueden vomitar.", ES, {Population.CHILD}),
         ("Beba agua a menudo.", ES, set()),
+        ("Senta il pediatra se dura.", IT, set()),
+        ("Tra 3 e 6 mesi chiami il medico.", IT, {Population.INFANT}),
     ],
 )
 def test_whom_a_sentence_is_limited_to_is_read_from_its_words(text: str, language: Language, limits: set[Population]) -> None:
     assert SentenceWords.load(language).limits(text) == limits
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "months", "fits"),
+    [
+        ("Un lattante sotto i 3 mesi va visto subito.", IT, 2, True),
+        ("Un lattante sotto i 3 mesi va visto subito.", IT, 5, False),
+        ("Tra 3 e 6 mesi chiami il pediatra.", IT, 2, False),
+        ("Entre los tres y los seis meses debe verse el mismo día.", ES, 4, True),
+        ("Un bebé menor de tres meses debe ir de inmediato.", ES, 48, False),
+        ("Beba agua a menudo.", ES, 4, None),
+        ("Tra 3 e 6 mesi chiami il pediatra.", IT, None, None),
+    ],
+)
+def test_a_sentence_about_babies_of_some_months_is_for_these_alone(
+    text: str, language: Language, months: int | None, fits: bool | None
+) -> None:
+    assert SentenceWords.load(language).fits_age(text, months) is fits

@@ -60,3 +60,23 @@ def test_a_language_without_a_lexicon_is_not_expanded() -> None:
 @pytest.mark.parametrize("language", list(Language))
 def test_the_lexicon_of_every_language_loads(language: Language) -> None:
     assert Lexicon.load(language).language is language
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        (ITALIAN, "il bimbo scotta ma gioca tranquillo"),
+        (ITALIAN, "sto seduta otto ore"),
+        (SPANISH, "toca pedir cita"),
+        (SPANISH, "se me olvidó la pastilla de la presión"),
+    ],
+)
+def test_an_ordinary_word_with_the_stem_of_a_form_is_not_that_form(language: Language, question: str) -> None:
+    meant = {other for found in Lexicon.load(language).find(question) for other in found.others}
+    assert meant <= {"bambino", "antihipertensivos", "comprimido"}
+
+
+def test_an_implied_topic_is_searched_beside_the_patients_words() -> None:
+    told = Interpretation(language=ITALIAN, intent=Intent.SYMPTOM, self_contained="ha 38 e mezzo", implied="febbre nei bambini")
+    query = Expander({}).expand(told)
+    assert query.question == "ha 38 e mezzo (febbre nei bambini)"

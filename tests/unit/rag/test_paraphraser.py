@@ -9,9 +9,7 @@ from rag.paraphraser import Paraphraser
 from rag.types import Intent, Query
 from tests.fakes import ScriptedLanguageModel
 
-QUERY = Query(
-    question="mi gira la testa", language=Language.ITALIAN, intent=Intent.SYMPTOM, expansions=("capogiri",)
-)  # fmt: skip
+QUERY = Query(question="mi gira la testa", language=Language.ITALIAN, intent=Intent.SYMPTOM, expansions=("capogiri",))
 
 
 class Failing(ScriptedLanguageModel):

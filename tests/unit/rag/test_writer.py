@@ -56,7 +56,11 @@ def test_a_sentence_is_handed_over_while_the_next_is_being_written() -> None:
     ("language", "text", "expected"),
     [
         (ITALIAN, "Beva acqua. Riposi a letto.", ["Beva acqua.", "Riposi a letto."]),
-        (ITALIAN, "La febbre arriva a 38,5 °C, p. es. di sera. Riposi.", ["La febbre arriva a 38,5 °C, p. es. di sera.", "Riposi."]),
+        (
+            ITALIAN,
+            "La febbre arriva a 38,5 °C, p. es. di sera. Riposi.",
+            ["La febbre arriva a 38,5 °C, p. es. di sera.", "Riposi."],
+        ),
         (ITALIAN, "- Beva acqua.\n- Riposi.", ["Beva acqua.", "Riposi."]),
         (ITALIAN, "1. Beva acqua.\n2. Riposi.", ["Beva acqua.", "Riposi."]),
         (ITALIAN, "Risposta: **Beva** acqua [1].", ["Beva acqua ."]),
@@ -64,7 +68,7 @@ def test_a_sentence_is_handed_over_while_the_next_is_being_written() -> None:
         (SPANISH, "Respuesta: Beba agua.", ["Beba agua."]),
         (SPANISH, "Llame al {emergency} si empeora.", ["Llame al {emergency} si empeora."]),
     ],
-)  # fmt: skip
+)
 def test_sentences_come_bare_of_decoration(language: Language, text: str, expected: list[str]) -> None:
     assert drafts(text, language) == expected
 

@@ -1,0 +1,152 @@
+"""A second reading of what no rule recognised: learned from phrases that patients may write.
+
+The phrases are data that a clinician can read and extend (`locales/{it,es}/red_flag_phrases.tsv`); `make gate` fits
+`locales/red_flag_classifier.npz` to them. Two views of a message are weighed: its spelling (hashed word and letter groups, which know
+slang and typing errors) and its meaning (the packaged embedder, which knows paraphrases). docs/adr/0010-learned-gate.md has the figures.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import locales
+from bot.red_flag_features import COLUMNS, spelling
+from rag.models.protocols import Embedder
+
+CLASSIFIER_FILE = Path(locales.__file__).parent / "red_flag_classifier.npz"
+_WINDOW_WORDS = 30  # a long story is read in overlapping pieces: the sign stands in one sentence of it
+_STEP_WORDS = 15
+_MOST_WINDOWS = 24
+
+Floats = npt.NDArray[np.float32]
+
+
+class ClassifierDataError(Exception):
+    """The fitted file is missing, malformed, or made for another embedder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """How urgent a message sounds, 0 to 1, and the category that it sounds most like."""
+
+    probability: float
+    category: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedWeights:
+    """Everything that was fitted. Shapes: n columns of spelling, d dimensions of meaning, h hidden units, c categories."""
+
+    idf: Floats  # (n,)
+    spelling: Floats  # (n,)
+    spelling_bias: float
+    mean: Floats  # (d,)
+    scale: float
+    hidden: Floats  # (d, h)
+    hidden_bias: Floats  # (h,)
+    output: Floats  # (h,)
+    output_bias: float
+    mixture: Floats  # (3,): of spelling, of meaning, constant
+    category: Floats  # (d, c)
+    category_bias: Floats  # (c,)
+    categories: tuple[str, ...]
+    threshold: float
+    embedder: str
+
+    @classmethod
+    def load(cls, path: Path = CLASSIFIER_FILE) -> "FittedWeights":
+        """Read the file that `make gate` wrote.
+
+        Raises:
+            ClassifierDataError: If it is missing or malformed.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                values = {name: data[name] for name in data.files}
+            arrays = {name: value.astype(np.float32) for name, value in values.items() if value.ndim and value.dtype.kind == "f"}
+            numbers = {name: float(value) for name, value in values.items() if not value.ndim and value.dtype.kind == "f"}
+            weights = cls(
+                **arrays,
+                **numbers,
+                categories=tuple(str(name) for name in values["categories"]),
+                embedder=str(values["embedder"]),
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ClassifierDataError(f"{path.name} cannot be used ({type(error).__name__}): run `make gate`.") from error
+        if weights.idf.shape != (COLUMNS,) or weights.spelling.shape != (COLUMNS,):
+            raise ClassifierDataError(f"{path.name} was made by another release: run `make gate`.")
+        return weights
+
+
+class RedFlagClassifier:
+    """Reads a message twice, by spelling and by meaning. Not for the event loop: a reading takes some tens of milliseconds."""
+
+    def __init__(self, weights: FittedWeights, embedder: Embedder) -> None:
+        """Put weights and embedder together.
+
+        Raises:
+            ClassifierDataError: If the weights were fitted with another embedder.
+        """
+        if embedder.fingerprint != weights.embedder:
+            raise ClassifierDataError(f"The red-flag classifier was fitted with {weights.embedder}: run `make gate`.")
+        self._weights = weights
+        self._embedder = embedder
+
+    def read(self, text: str) -> Suspicion | None:
+        """What a message sounds like; None when it is not urgent enough to act on."""
+        pieces = windows(text)
+        if not pieces:
+            return None
+        vectors = self._embedder.embed_queries(pieces)
+        scores = [self.probability(piece, vector) for piece, vector in zip(pieces, vectors, strict=True)]
+        worst = int(np.argmax(scores))
+        if scores[worst] < self._weights.threshold:
+            return None
+        likeness = (vectors[worst] - self._weights.mean) / self._weights.scale @ self._weights.category + self._weights.category_bias
+        return Suspicion(probability=scores[worst], category=self._weights.categories[int(np.argmax(likeness))])
+
+    def probability(self, text: str, vector: Floats) -> float:
+        """How urgent a piece of text sounds, 0 to 1; `vector` is its embedding as a query."""
+        weights = self._weights
+        sign = float(weights.mixture[0] * spelling_score(text, weights) + weights.mixture[1] * meaning_score(vector, weights))
+        return float(1.0 / (1.0 + np.exp(-(sign + weights.mixture[2]))))
+
+
+def spelling_score(text: str, weights: FittedWeights) -> float:
+    """Log odds by spelling: hashed words and letter groups, weighted by rarity, each half of length one."""
+    columns, counts = spelling(text)
+    values = normalised(columns, counts * weights.idf[columns])
+    return float(values @ weights.spelling[columns]) + weights.spelling_bias
+
+
+def normalised(columns: npt.NDArray[np.int64], values: Floats) -> Floats:
+    """Scale letter groups and word groups to length one each, so that a long message does not outweigh a short one."""
+    scaled = values.copy()
+    is_word = columns >= COLUMNS // 2
+    for part in (is_word, ~is_word):
+        length = float(np.linalg.norm(values[part]))
+        if length:
+            scaled[part] /= length
+    return scaled
+
+
+def meaning_score(vector: Floats, weights: FittedWeights) -> float:
+    """Log odds by meaning: one hidden layer over the embedding."""
+    hidden = np.maximum((vector - weights.mean) / weights.scale @ weights.hidden + weights.hidden_bias, 0.0)
+    return float(hidden @ weights.output) + weights.output_bias
+
+
+def windows(text: str) -> list[str]:
+    """A message in lower case, in overlapping pieces of thirty words when it is longer; empty when it has no word."""
+    words = text.lower().split()
+    if not any(any(letter.isalnum() for letter in word) for word in words):
+        return []
+    if len(words) <= _WINDOW_WORDS + _STEP_WORDS:
+        return [" ".join(words)]
+    starts: Sequence[int] = range(0, len(words) - _STEP_WORDS, _STEP_WORDS)
+    if len(starts) > _MOST_WINDOWS:
+        starts = np.linspace(0, len(words) - _WINDOW_WORDS, _MOST_WINDOWS).astype(int).tolist()
+    return [" ".join(words[start : start + _WINDOW_WORDS]) for start in starts]
