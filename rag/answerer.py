@@ -94,6 +94,7 @@ class Answerer:
         for language in Language:
             if self._writer is not None:
                 self._writer.warm(language)
+        self._interpreter.interpret(Question(text="salute"))
         self._embedder.embed_queries(["salute"])
 
     def answer(

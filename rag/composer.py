@@ -38,7 +38,10 @@ class Composer:
                 return
 
     def fill(self) -> None:
-        """Quote the strongest evidence if no sentence carries it yet, and more until the answer says enough."""
+        """Quote when to see a doctor if the evidence says it, and more until the answer says enough."""
+        advice = next((item for item in self.evidence if item.is_advice), None)
+        if advice is not None and not any(item.is_advice for one in self.sentences for item in one.evidence):
+            self._add(_quote(advice))
         for rank, item in enumerate(self.evidence):
             enough = self._words() >= _ENOUGH_WORDS or (self.sentences and item.strength < _STRONG)
             if rank > 0 and enough:

@@ -67,7 +67,9 @@ class EvidenceSelector:
         passages = self._passages([*hits, *self._beside(hits, nearest, self._asked(interpretation))], reader)
         question = self._question(interpretation, hits, passages, expansions, vector, reader.statistics)
         found = [
-            Evidence(chunk=passage.chunk, sentence=sentence, strength=strength)
+            Evidence(
+                chunk=passage.chunk, sentence=sentence, strength=strength, is_advice=passage.section is Section.DOCTOR
+            )
             for passage in self._suited(passages, question)
             for place, sentence in enumerate(passage.chunk.sentences)
             if may_be_shown(sentence)
@@ -232,16 +234,13 @@ class EvidenceSelector:
             if len(chosen) < _MOST:
                 chosen.append(item)
                 kept.append(tokens)
-            elif self._lacks_advice(chosen, question) and self._is_advice(item):
+            elif self._lacks_advice(chosen, question) and item.is_advice:
                 chosen[-1] = item
                 break
         return chosen
 
     def _lacks_advice(self, chosen: Sequence[Evidence], question: Wanted) -> bool:
-        return Section.REMEDIES in question.asked and not any(self._is_advice(item) for item in chosen)
-
-    def _is_advice(self, item: Evidence) -> bool:
-        return self._words.section(item.chunk) is Section.DOCTOR
+        return Section.REMEDIES in question.asked and not any(item.is_advice for item in chosen)
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:

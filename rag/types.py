@@ -136,7 +136,8 @@ class Question:
     """What a patient asks, with the earlier words of the same patient that may complete it.
 
     `earlier` holds the patient's own messages of this session, oldest first, never the bot's. `language` is set when the patient
-    chose one; `language_prior` is the language of the session so far. `country` is an ISO 3166 code: some words mean different things.
+    chose one; `language_prior` is the language of the session so far. `country` is an ISO 3166 code, for words that differ by
+    country.
     """
 
     text: str
@@ -197,11 +198,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A sentence of a chunk judged fit to support an answer, with its strength from 0 to 1."""
+    """A sentence of a chunk judged fit to support an answer, with its strength from 0 to 1.
+
+    `is_advice` marks a sentence on when to see a doctor.
+    """
 
     chunk: Chunk
     sentence: Sentence
     strength: float
+    is_advice: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
