@@ -82,7 +82,8 @@ class Aligner:
 
     def _same_claim(self, text: str, item: Evidence) -> bool:
         """Whether a draft that is all but a copy claims what the sentence claims: the source's own wording is then shown."""
-        return segments(_without_yes_or_no(text), self._words) == segments(item.sentence.text, self._words)
+        wanted, offered = (_without_braces(words) for words in (_without_yes_or_no(text), item.sentence.text))
+        return segments(wanted, self._words) == segments(offered, self._words)
 
     def _single(self, parts: Sequence[Segment], claims: Sequence[_Claim]) -> list[_Claim]:
         return next(([claim] for claim in claims if self._supports(parts, claim.segments)), [])
@@ -138,6 +139,11 @@ def _without_yes_or_no(text: str) -> str:
     """The sentence without a leading yes or no: what it would affirm is the question, which the aligner does not judge."""
     bare = _YES_OR_NO.sub("", text, count=1)
     return bare[:1].upper() + bare[1:]
+
+
+def _without_braces(text: str) -> str:
+    """`{emergency}` without its braces: a generator often forgets them, and a quote has them from the source."""
+    return text.replace("{", "").replace("}", "")
 
 
 def _bare(text: str) -> list[str]:

@@ -252,6 +252,22 @@ def test_yes_and_no_are_never_shown(language: Language, draft: str, shown: str |
     assert (sentence and sentence.text) == shown
 
 
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        (ITALIAN, "Se respira a fatica, chiami subito il {emergency} e non aspetti."),
+        (SPANISH, "Si respira con dificultad, llame de inmediato al {emergency} y no espere."),
+    ],
+)
+def test_the_place_of_the_emergency_number_is_kept_as_the_source_has_it(language: Language, source: str) -> None:
+    copied = align(source.replace("{emergency}", "emergency"), language, source)
+    shortened = align(source.partition(" {")[0] + " emergency.", language, source)
+
+    assert copied is not None
+    assert copied.text == source
+    assert shortened is None
+
+
 @pytest.mark.parametrize("text", ["Sì.", "No, certo.", "Febbre.", "", "…"])
 def test_a_draft_without_a_claim_is_dropped(text: str) -> None:
     assert align(text) is None
