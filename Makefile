@@ -16,11 +16,11 @@ VENV_ST := .venv-st
 export Q PORTABLE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models index demo test check eval bench test-sentence-transformers clean
+.PHONY: help setup models index demo test check eval bench gate test-sentence-transformers clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo "Verbs: setup demo test check eval bench models index test-sentence-transformers clean"
+	@echo "Verbs: setup demo test check eval bench gate models index test-sentence-transformers clean"
 
 setup:
 	@$(PYTHON) deploy/bootstrap.py
@@ -54,6 +54,10 @@ check: setup
 # Needs no generator.
 eval: setup index
 	$(VENV)/salus eval all --half $(HALF)
+
+# After a change of locales/*/red_flag_phrases.tsv.
+gate: setup
+	$(VENV)/salus eval fit-gate
 
 bench: setup models index
 	$(VENV)/salus bench

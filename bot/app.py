@@ -56,10 +56,10 @@ def build(
         RagError: If a model cannot be loaded or the index was built with another embedder.
     """
     catalog, directory = load_texts()
-    gate = load_gate()
     if channels is None:
         channels = _messengers(settings, catalog)
     answerer = build_answerer(rag_settings(settings), language_model=language_model, embedder=embedder)
+    gate = load_gate(answerer.embedder)
     telemetry = Telemetry(_hash_key(settings))
     unreviewed = _check_index(answerer, telemetry)
     if unreviewed and _is_public(settings, channels) and not settings.allow_unreviewed:
@@ -142,6 +142,7 @@ class App:
         for channel in self._parts.channels.values():
             await channel.stop()
         await self._parts.worker.stop()
+        self.conversation.close()
         if self._purger is not None:
             self._purger.cancel()
         background = [task for task in (self._purger, self._serving) if task is not None]

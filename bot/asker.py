@@ -67,7 +67,7 @@ class Asker:
             RagError: If models or index fail.
         """
         begun = time.monotonic()
-        reading = self._gate.read(text)
+        reading = self._gate.reread(text, first=self._gate.read(text))
         timings_s = {"gate": time.monotonic() - begun}
         if reading.red_flag is not None:
             spoken = language or identify(text).language

@@ -232,6 +232,22 @@ def evaluate_safety(phrases: InputFile, as_json: AsJson = False) -> None:
     print_figures(measure(phrases), _out, as_json=as_json)
 
 
+@evaluation.command("fit-gate")
+def fit_gate(as_json: AsJson = False) -> None:
+    """Fit the gate's second reading to the phrases that ship with the project, and write it into `locales/`."""
+    settings = _start(quiet=True)
+    from bot.evaluation.cached_embedder import CachedEmbedder
+    from bot.evaluation.gate_fitting import fit_gate as fit
+    from bot.progress import counted_progress
+    from rag.models.e5 import E5Embedder
+
+    with counted_progress(_err) as progress:
+        embedder = CachedEmbedder(E5Embedder(settings.threads), settings.home / "eval")
+        figures = fit(embedder, progress)
+        embedder.save()
+    print_figures(figures, _out, as_json=as_json)
+
+
 @evaluation.command("answers")
 def evaluate_answers(questions: InputFile, as_json: AsJson = False) -> None:
     """Answer a file of questions: one record a line, and a summary."""

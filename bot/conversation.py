@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,7 +23,7 @@ from channels.errors import DeliveryFailed, RecipientGone
 from channels.messages import InboundMessage, MessageKind, Platform
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
-from rag.errors import Cancelled
+from rag.errors import Cancelled, RagError
 from rag.types import AnsweringRun, Question
 
 _MAX_TASKS = 1_000
@@ -30,6 +31,8 @@ _MAX_WAITING = 5  # messages of one patient that may wait behind each other
 _NOTICE_FROM_POSITION = 2  # with one person ahead the answer itself arrives within seconds
 _TYPING_EVERY_S = 4.0  # a messenger shows the sign for about five seconds
 _SEND_LIMIT_S = 120.0
+_OVERRULE_LIMIT_S = 1.0  # a rule's emergency waits no longer for the second reading
+_REREAD_LIMIT_S = 20.0
 
 
 class AnswersQuestions(Protocol):
@@ -61,6 +64,7 @@ class Conversation:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._tasks: set[asyncio.Task[None]] = set()
+        self._gate_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gate")
 
     async def receive(self, message: InboundMessage) -> None:
         """Take a message and return at once; the turn runs in the background."""
@@ -82,6 +86,10 @@ class Conversation:
         for task in lost:
             task.cancel()
         await asyncio.gather(*lost, return_exceptions=True)
+
+    def close(self) -> None:
+        """Let go of the gate's thread; nothing is received any more."""
+        self._gate_thread.shutdown(wait=False, cancel_futures=True)
 
     async def idle(self) -> None:
         """Wait until no turn is running."""
@@ -119,16 +127,22 @@ class Conversation:
             )  # fmt: skip
 
     async def _respond(self, message: InboundMessage, log: TurnLog) -> str:
-        """One turn; returns the kind of its outcome. Nothing is awaited before the emergency or the session's lock is reached."""
+        """One turn; returns the kind of its outcome.
+
+        Before the emergency or the session's lock is reached, nothing is awaited but the gate's second reading, whose one thread
+        keeps the order of messages.
+        """
         parts = self._parts
         with log.stage("gate"):
             session = parts.sessions.touch(key_of(message))
             take_country_hint(session, message)
             now = parts.clock()
             reading = _read(parts.gate, message, session, now)
-        earlier = session.earlier()
+        earlier, burst = session.earlier(), session.burst(now)
         if message.kind is MessageKind.TEXT:
             session.remember(message.text, now)
+            with log.stage("reread"):
+                reading = await self._reread(message, burst, reading)
         if reading.red_flag is not None:
             with log.stage("escalate"):
                 outcome = await self._escalate(reading.red_flag, message, session, now)
@@ -141,6 +155,20 @@ class Conversation:
                 with log.stage("claim"):
                     is_first = await parts.registry.record(message.sender.platform, message.message_id)
                 return await self._reply(message, session, earlier, reading, log) if is_first else "duplicate"
+
+    async def _reread(self, message: InboundMessage, burst: tuple[str, ...], reading: GateReading) -> GateReading:
+        """The gate's second reading; without its model, or when it does not come at once, what the rules found stands.
+
+        What the rules took for an emergency does not queue behind other messages.
+        """
+        loop = asyncio.get_running_loop()
+        thread, limit_s = (None, _OVERRULE_LIMIT_S) if reading.red_flag is not None else (self._gate_thread, _REREAD_LIMIT_S)
+        try:
+            rereading = loop.run_in_executor(thread, self._parts.gate.reread, message.text, burst, reading)
+            return await asyncio.wait_for(rereading, limit_s)
+        except (RagError, TimeoutError) as error:
+            self._parts.telemetry.failure("reread_failed", error)
+            return reading
 
     async def _reply(
         self, message: InboundMessage, session: Session, earlier: tuple[str, ...], reading: GateReading, log: TurnLog

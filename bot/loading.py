@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from bot.errors import StartRefused
+from bot.red_flag_classifier import ClassifierDataError
 from bot.renderer import Renderer
 from bot.safety import RedFlagDataError, SafetyGate
 from bot.settings import Settings
@@ -11,6 +12,8 @@ from bot.source_address import SourceAddresses
 from ingest.sources import load_sources
 from locales.catalog import Catalog, CatalogError
 from locales.emergency import DirectoryError, EmergencyDirectory
+from rag.errors import ModelError
+from rag.models.protocols import Embedder
 from rag.settings import RagSettings
 
 
@@ -25,16 +28,30 @@ def rag_settings(settings: Settings) -> RagSettings:
     )
 
 
-def load_gate() -> SafetyGate:
-    """The safety gate.
+def load_gate(shared: Embedder | None = None) -> SafetyGate:
+    """The safety gate, with its second reading wherever the packaged embedder runs; the rules need no model.
+
+    Args:
+        shared: An embedder that is loaded already; used if it is the packaged one.
 
     Raises:
         StartRefused: If its data is missing, empty or malformed.
     """
     try:
-        return SafetyGate.load()
-    except RedFlagDataError as error:
+        return SafetyGate.load(_packaged_embedder(shared))
+    except (RedFlagDataError, ClassifierDataError) as error:
         raise StartRefused(f"Nothing is started without red flags: {error}") from error
+
+
+def _packaged_embedder(shared: Embedder | None) -> Embedder | None:
+    from rag.models.e5 import FINGERPRINT, E5Embedder
+
+    if shared is not None and shared.fingerprint == FINGERPRINT:
+        return shared
+    try:
+        return E5Embedder(threads=1)
+    except ModelError:
+        return None
 
 
 def load_renderer(settings: Settings, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Renderer:

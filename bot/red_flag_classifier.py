@@ -1,8 +1,8 @@
 """A second reading of what no rule recognised: learned from phrases that patients may write.
 
 The phrases are data that a clinician can read and extend (`locales/{it,es}/red_flag_phrases.tsv`); `make gate` fits
-`locales/red_flag_classifier.npz` to them. Two views of a message are weighed: its spelling (hashed word and letter groups, which know
-slang and typing errors) and its meaning (the packaged embedder, which knows paraphrases). docs/adr/0010-learned-gate.md has the figures.
+`locales/red_flag_classifier.npz` to them. Two views of a message are weighed: its spelling (hashed word and letter groups,
+which know slang and typing errors) and its meaning (the packaged embedder, which knows paraphrases). Figures: docs/adr/0010.
 """
 
 from collections.abc import Sequence
@@ -20,6 +20,7 @@ CLASSIFIER_FILE = Path(locales.__file__).parent / "red_flag_classifier.npz"
 _WINDOW_WORDS = 30  # a long story is read in overlapping pieces: the sign stands in one sentence of it
 _STEP_WORDS = 15
 _MOST_WINDOWS = 24
+_HARMLESS = 0.03  # on the development phrases no true emergency that a rule finds sounds less urgent than 0.05
 
 Floats = npt.NDArray[np.float32]
 
@@ -30,10 +31,15 @@ class ClassifierDataError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspicion:
-    """How urgent a message sounds, 0 to 1, and the category that it sounds most like."""
+    """How urgent a message sounds, 0 to 1, and the category that it sounds most like.
+
+    Between urgent and harmless lies what the rules decide alone.
+    """
 
     probability: float
     category: str
+    is_urgent: bool
+    is_harmless: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +76,7 @@ class FittedWeights:
             numbers = {name: float(value) for name, value in values.items() if not value.ndim and value.dtype.kind == "f"}
             weights = cls(
                 **arrays,
-                **numbers,
+                **numbers,  # type: ignore[arg-type]
                 categories=tuple(str(name) for name in values["categories"]),
                 embedder=str(values["embedder"]),
             )
@@ -95,18 +101,22 @@ class RedFlagClassifier:
         self._weights = weights
         self._embedder = embedder
 
-    def read(self, text: str) -> Suspicion | None:
-        """What a message sounds like; None when it is not urgent enough to act on."""
+    def read(self, text: str) -> Suspicion:
+        """What a message sounds like. One without a word (emoji alone) is neither urgent nor harmless."""
         pieces = windows(text)
         if not pieces:
-            return None
+            return Suspicion(probability=0.5, category="", is_urgent=False, is_harmless=False)
         vectors = self._embedder.embed_queries(pieces)
         scores = [self.probability(piece, vector) for piece, vector in zip(pieces, vectors, strict=True)]
         worst = int(np.argmax(scores))
-        if scores[worst] < self._weights.threshold:
-            return None
-        likeness = (vectors[worst] - self._weights.mean) / self._weights.scale @ self._weights.category + self._weights.category_bias
-        return Suspicion(probability=scores[worst], category=self._weights.categories[int(np.argmax(likeness))])
+        centred = (vectors[worst] - self._weights.mean) / self._weights.scale
+        likeness = centred @ self._weights.category + self._weights.category_bias
+        return Suspicion(
+            probability=scores[worst],
+            category=self._weights.categories[int(np.argmax(likeness))],
+            is_urgent=scores[worst] >= self._weights.threshold,
+            is_harmless=scores[worst] < _HARMLESS,
+        )
 
     def probability(self, text: str, vector: Floats) -> float:
         """How urgent a piece of text sounds, 0 to 1; `vector` is its embedding as a query."""

@@ -1,4 +1,4 @@
-"""What the red-flag classifier sees of a message's spelling: its words and the letter groups inside them, each hashed to a column."""
+"""What the red-flag classifier sees of a message's spelling: its words and the letter groups in them, hashed to columns."""
 
 import re
 import zlib

@@ -5,16 +5,17 @@ only decides which occurrences count: not what is denied, long past, asked about
 of speech.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bot.red_flag_patterns import NOT_NEGATOR
+from bot.red_flag_classifier import FittedWeights, RedFlagClassifier
 from bot.red_flag_rules import Level, RedFlagData, RedFlagDataError, Rule
-from bot.red_flag_tokens import COMMA, LINE, Span, Tokens, tokenise
+from bot.red_flag_scene import Occurrence, Scene, SceneReader
+from bot.red_flag_tokens import Span
+from rag.models.protocols import Embedder
 
 __all__ = ["GateReading", "Level", "RedFlag", "RedFlagDataError", "SafetyGate"]
 
-_NEGATION_REACH = 4
 _EARLIER = 2
 
 
@@ -44,44 +45,27 @@ class GateReading:
     about: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Occurrence:
-    span: Span
-    past: bool
-    asked: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scene:
-    """One message with everything that was found in it; only tokens from `new_from` on are new."""
-
-    tokens: Tokens
-    found: Mapping[str, list[Span]]
-    occurrences: Mapping[str, list[_Occurrence]]
-    new_from: int
-    about_animal: bool
-
-    def has(self, concept: str) -> bool:
-        return concept in self.found
-
-
 class SafetyGate:
     """Reads every arriving text, with the patterns of both languages at once."""
 
-    def __init__(self, data: RedFlagData) -> None:
+    def __init__(self, data: RedFlagData, classifier: RedFlagClassifier | None = None) -> None:
         self._data = data
+        self._classifier = classifier
+        # What the classifier suspects is answered as gravely as the gravest rule of its category: it cannot tell degrees apart.
+        self._levels = {rule.category: rule.level for rule in sorted(data.rules, key=lambda rule: _SEVERITY[rule.level])}
         self._categories = tuple(dict.fromkeys(rule.category for rule in data.rules))
-        self._judged = {name for rule in data.rules for names in rule.all_of for name in names}
-        self._judged |= {f"{name}.topic" for name in self._categories}
+        self._scenes = SceneReader(data)
 
     @classmethod
-    def load(cls) -> "SafetyGate":
-        """Read the data of the product.
+    def load(cls, embedder: Embedder | None = None) -> "SafetyGate":
+        """Read the data of the product; the second reading needs the embedder that the classifier was fitted with.
 
         Raises:
             RedFlagDataError: If it is missing, malformed or empty.
+            ClassifierDataError: If an embedder is given and the classifier is missing, malformed, or made for another one.
         """
-        return cls(RedFlagData.load())
+        classifier = RedFlagClassifier(FittedWeights.load(), embedder) if embedder is not None else None
+        return cls(RedFlagData.load(), classifier)
 
     def read(self, text: str, earlier: Sequence[str] = ()) -> GateReading:
         """Read a message alone and joined with the two before it, and return the gravest red flag.
@@ -91,89 +75,62 @@ class SafetyGate:
             earlier: The patient's own messages before it, oldest first. They only complete the new one: what they say alone has
                 been read when they arrived.
         """
-        alone = self._scene(text)
+        alone = self._scenes.read(text)
         flags = self._flags(alone)
         before = [message for message in earlier[-_EARLIER:] if message.strip()]
         if before and alone.tokens.words:
-            flags += self._flags(self._scene(text, before))
+            flags += self._flags(self._scenes.read(text, before))
             flags += self._follow_up(alone, before)
         if flags:
             return GateReading(red_flag=_gravest(flags))
         return GateReading(about=self._about(alone))
 
-    def _follow_up(self, alone: _Scene, before: Sequence[str]) -> list[RedFlag]:
+    def reread(self, text: str, earlier: Sequence[str] = (), first: GateReading | None = None) -> GateReading:
+        """Read a message once more with what was learned from phrases: it finds what no rule foresaw.
+
+        It also overrules a rule where a message sounds wholly harmless ("my orchid gives no signs of life"), never in a crisis.
+        Some tens of milliseconds, so not for the event loop. The message counts alone, and joined with the two before it when
+        those alone did not sound urgent.
+
+        Args:
+            text: The message.
+            earlier: The patient's own messages before it, oldest first.
+            first: What `read` found in it.
+
+        Returns:
+            `first`, completed or corrected; `first` itself when there is no classifier.
+
+        Raises:
+            ModelError: If the embedder fails.
+        """
+        first = first or GateReading()
+        if self._classifier is None:
+            return first
+        suspicion = self._classifier.read(text)
+        if first.red_flag is not None:
+            overruled = suspicion.is_harmless and first.red_flag.level is not Level.CRISIS and not earlier
+            return GateReading(about=first.red_flag.category) if overruled else first
+        before = "\n".join(message for message in earlier[-_EARLIER:] if message.strip())
+        if not suspicion.is_urgent and before and text.strip() and not self._classifier.read(before).is_urgent:
+            suspicion = self._classifier.read(f"{before}\n{text}")
+        if not suspicion.is_urgent:
+            return first
+        level = self._levels.get(suspicion.category, Level.CALL_NOW)
+        return GateReading(red_flag=_of_scene(self._scenes.read(text), suspicion.category, level))
+
+    def _follow_up(self, alone: Scene, before: Sequence[str]) -> list[RedFlag]:
         if not _is_whole(alone, "crisis.unclear"):
             return []
         for message in reversed(before):
-            for flag in self._flags(self._scene(message)):
+            for flag in self._flags(self._scenes.read(message)):
                 if flag.level is Level.CRISIS:
                     return [replace(flag, follow_up=True)]
         return []
 
-    def _scene(self, text: str, before: Sequence[str] = ()) -> _Scene:
-        tokens = tokenise(text, self._data.emoji)
-        new_from = 0
-        if before:
-            joined = tokenise("\n".join(before), self._data.emoji)
-            new_from = len(joined.words)
-            joined.words.extend(tokens.words)
-            joined.breaks.extend([max(LINE, tokens.breaks[0]), *tokens.breaks[1:]] if tokens.breaks else [])
-            tokens = joined
-        found = self._data.matcher.find(tokens)
-        return _Scene(
-            tokens=tokens,
-            found=found,
-            occurrences=self._occurrences(tokens, found),
-            new_from=new_from,
-            about_animal="animal" in found and not found.keys() & {"person.any", "person.first"},
-        )
-
-    def _occurrences(self, tokens: Tokens, found: Mapping[str, list[Span]]) -> dict[str, list[_Occurrence]]:
-        masked = {index for span in found.get("mask", ()) for index in range(span.start, span.end)}
-        inside = {
-            index
-            for concept, spans in found.items()
-            if "." in concept or concept == NOT_NEGATOR
-            for span in spans
-            if span.end - span.start > 1
-            for index in range(span.start, span.end)
-        }
-        past = _around(found.get("past", ()), _clauses(tokens, found.get("clause_start", ())))
-        sentences = _runs(tokens, LINE)
-        asked = _rest(found.get("question", ()), sentences) - _around(found.get("personal", ()), sentences)
-        asked |= _rest(found.get("conditional", ()), sentences)
-        occurrences: dict[str, list[_Occurrence]] = {}
-        for concept in self._judged & found.keys():
-            kept = [
-                _Occurrence(span=span, past=span.start in past, asked=span.start in asked)
-                for span in found[concept]
-                if masked.isdisjoint(range(span.start, span.end)) and not self._negated(span, tokens, inside)
-            ]
-            if kept:
-                occurrences[concept] = kept
-        return occurrences
-
-    def _negated(self, span: Span, tokens: Tokens, inside: set[int]) -> bool:
-        """Whether a denial reaches this occurrence; a denial that is part of a pattern ("no respira") reaches nothing else."""
-        words, breaks = tokens.words, tokens.breaks
-        if any(word in self._data.negators for word in words[span.start : span.end]):
-            return False
-        if words[span.end : span.end + 1] == ["no"] and (span.end + 1 == len(words) or breaks[span.end + 1] >= COMMA):
-            return breaks[span.end] < COMMA
-        reach = span.start - _NEGATION_REACH
-        for index in range(span.start - 1, -1, -1):
-            if index < reach or breaks[index + 1] >= COMMA or words[index] in _SCOPE_ENDS:
-                return False
-            if words[index] in self._data.negators and index not in inside:
-                return True
-            if words[index] in _ALTERNATIVES:
-                reach = index - _NEGATION_REACH
-        return False
-
-    def _flags(self, scene: _Scene) -> list[RedFlag]:
+    def _flags(self, scene: Scene) -> list[RedFlag]:
         return [_red_flag(rule, scene) for rule in self._data.rules if _fires(rule, scene, asked=False)]
 
-    def _about(self, scene: _Scene) -> str | None:
+    def _about(self, scene: Scene) -> str | None:
         if scene.about_animal:
             return None
         for rule in self._data.rules:
@@ -185,13 +142,7 @@ class SafetyGate:
         return None
 
 
-_ALTERNATIVES = frozenset({"o", "oppure", "ne", "u"})  # "non ho febbre o dolore al petto": the denial goes on
-_SCOPE_ENDS = frozenset(
-    {"ma", "pero", "sino", "e", "y", "ed", "solo", "perche", "porque", "aunque", "anche", "invece", "que", "che", "but"}
-)
-
-
-def _fires(rule: Rule, scene: _Scene, *, asked: bool) -> bool:
+def _fires(rule: Rule, scene: Scene, *, asked: bool) -> bool:
     if scene.about_animal and not rule.animals_count:
         return False
     if any(scene.has(concept) for concept in rule.unless):
@@ -204,7 +155,7 @@ def _fires(rule: Rule, scene: _Scene, *, asked: bool) -> bool:
     return any(_together(occurrence, lists[1:], rule.within, scene.new_from) for occurrence in lists[0])
 
 
-def _counting(rule: Rule, scene: _Scene, names: Sequence[str], *, asked: bool) -> list[_Occurrence]:
+def _counting(rule: Rule, scene: Scene, names: Sequence[str], *, asked: bool) -> list[Occurrence]:
     return [
         occurrence
         for name in names
@@ -213,7 +164,7 @@ def _counting(rule: Rule, scene: _Scene, names: Sequence[str], *, asked: bool) -
     ]
 
 
-def _together(first: _Occurrence, others: Sequence[Sequence[_Occurrence]], within: int, new_from: int) -> bool:
+def _together(first: Occurrence, others: Sequence[Sequence[Occurrence]], within: int, new_from: int) -> bool:
     """Whether every other concept occurs near `first`, and at least one of them in the new message."""
     is_new = first.span.end > new_from
     for occurrences in others:
@@ -228,14 +179,18 @@ def _distance(one: Span, other: Span) -> int:
     return max(one.start, other.start) - min(one.end, other.end)
 
 
-def _red_flag(rule: Rule, scene: _Scene) -> RedFlag:
-    first_person = scene.has("person.first") or (rule.level is Level.ABUSE and scene.has("person.me"))
+def _red_flag(rule: Rule, scene: Scene) -> RedFlag:
+    return _of_scene(scene, rule.category, rule.level, third_person=rule.third_person, under_way=rule.under_way)
+
+
+def _of_scene(scene: Scene, category: str, level: Level, *, third_person: bool = False, under_way: bool = False) -> RedFlag:
+    first_person = scene.has("person.first") or (level is Level.ABUSE and scene.has("person.me"))
     return RedFlag(
-        category=rule.category,
-        level=rule.level,
-        third_person=not first_person and (rule.third_person or scene.has("person.third")),
+        category=category,
+        level=level,
+        third_person=not first_person and (third_person or scene.has("person.third")),
         minor=scene.has("person.minor"),
-        under_way=rule.under_way,
+        under_way=under_way,
         sexual_violence=scene.has("abuse.sexual"),
         strangulation=scene.has("abuse.strangled"),
     )
@@ -249,37 +204,5 @@ def _gravest(flags: Sequence[RedFlag]) -> RedFlag:
     return gravest
 
 
-def _is_whole(scene: _Scene, concept: str) -> bool:
+def _is_whole(scene: Scene, concept: str) -> bool:
     return Span(0, len(scene.tokens.words)) in scene.found.get(concept, ())
-
-
-def _runs(tokens: Tokens, strength: int) -> list[int]:
-    """For each word the number of its run; a run ends at a break of at least `strength`."""
-    number, numbers = 0, []
-    for pause in tokens.breaks:
-        number += pause >= strength
-        numbers.append(number)
-    return numbers
-
-
-def _clauses(tokens: Tokens, starts: Sequence[Span]) -> list[int]:
-    begins = {span.start for span in starts}
-    number, numbers = 0, []
-    for index, pause in enumerate(tokens.breaks):
-        number += pause >= COMMA or index in begins
-        numbers.append(number)
-    return numbers
-
-
-def _around(spans: Sequence[Span], runs: Sequence[int]) -> set[int]:
-    """Every word of the runs that hold one of `spans`."""
-    holding = {runs[span.start] for span in spans} | {runs[span.end - 1] for span in spans}
-    return {index for index, run in enumerate(runs) if run in holding} if holding else set()
-
-
-def _rest(spans: Sequence[Span], runs: Sequence[int]) -> set[int]:
-    """Every word from the beginning of one of `spans` to the end of its run."""
-    starts: dict[int, int] = {}
-    for span in spans:
-        starts[runs[span.start]] = min(span.start, starts.get(runs[span.start], span.start))
-    return {index for index, run in enumerate(runs) if index >= starts.get(run, len(runs))}

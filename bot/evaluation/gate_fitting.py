@@ -1,0 +1,164 @@
+"""Fits the red-flag classifier to the phrases that ship with the project (`make gate`). Needs scikit-learn, the bot does not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.neural_network import MLPClassifier
+
+import locales
+from bot.evaluation.shipped import SetUnreadable
+from bot.progress import Counted
+from bot.red_flag_classifier import CLASSIFIER_FILE, Floats, normalised
+from bot.red_flag_features import COLUMNS, spelling
+from locales.language import Language
+from rag.models.protocols import Embedder
+
+NO_CATEGORY = "x"
+_FALSE_ALARMS = 0.02  # of the harmless phrases, most of which were written to be mistaken
+_FOLDS = 5
+_HIDDEN = 64
+_NETWORKS = 3  # trained apart and joined: their mistakes differ
+_BATCH = 64
+_SEED = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrase:
+    """A labelled message. Phrases of one `group` (category and language) are held out together."""
+
+    urgent: bool
+    language: str
+    category: str
+    text: str
+
+
+def read_phrases() -> list[Phrase]:
+    """Read `locales/{language}/red_flag_phrases.tsv`: lines of ``y|n``, category and text, parted by tabs.
+
+    Raises:
+        SetUnreadable: If a line is not of that form.
+    """
+    phrases = []
+    for language in Language:
+        path = Path(locales.__file__).parent / language.value / "red_flag_phrases.tsv"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if not line or line.startswith("#"):
+                continue
+            parts = line.split("\t")
+            if len(parts) != 3 or parts[0] not in {"y", "n"} or not parts[2].strip():
+                raise SetUnreadable(f"{path.name} ({language.value}), line {number}: not `y|n`, category and text.")
+            phrases.append(Phrase(urgent=parts[0] == "y", language=language.value, category=parts[1], text=parts[2]))
+    return phrases
+
+
+def fit_gate(embedder: Embedder, progress: Counted, path: Path = CLASSIFIER_FILE) -> dict[str, Any]:
+    """Fit the classifier and write it.
+
+    The threshold lets through two in a hundred harmless phrases, told by models that had not seen them.
+
+    Returns:
+        Figures on held-out phrases: recall and false alarms at the threshold, and how many phrases there are.
+    """
+    phrases = read_phrases()
+    urgent = np.array([phrase.urgent for phrase in phrases])
+    vectors = _embedded(phrases, embedder, progress)
+    mean = vectors.mean(axis=0)
+    scale = float((vectors - mean).std())
+    meaning = (vectors - mean) / scale
+    counted = [spelling(phrase.text) for phrase in phrases]
+    idf = _idf([columns for columns, _ in counted])
+    matrix = _matrix(counted, idf)
+
+    groups = np.array([f"{phrase.category} {number // 20}" for number, phrase in enumerate(phrases)])
+    held_out = np.zeros((len(phrases), 2))
+    folds = StratifiedGroupKFold(n_splits=_FOLDS, shuffle=True, random_state=_SEED).split(matrix, urgent, groups)
+    for number, (train, rest) in enumerate(folds, start=1):
+        held_out[rest, 0] = _by_spelling(matrix[train], urgent[train]).decision_function(matrix[rest])
+        held_out[rest, 1] = _log_odds(_by_meaning(meaning[train], urgent[train]), meaning[rest])
+        progress("folds", number, _FOLDS)
+    mixture = LogisticRegression(C=1.0).fit(held_out, urgent)
+    probability = mixture.predict_proba(held_out)[:, 1]
+    threshold = float(np.quantile(probability[~urgent], 1 - _FALSE_ALARMS))
+
+    speller = _by_spelling(matrix, urgent)
+    networks = _by_meaning(meaning, urgent)
+    named = urgent & np.array([phrase.category != NO_CATEGORY for phrase in phrases])
+    categories = LogisticRegression(C=1.0, max_iter=500).fit(
+        meaning[named], np.array([phrase.category for phrase in phrases])[named]
+    )
+    np.savez_compressed(
+        path,
+        idf=idf.astype(np.float16),
+        spelling=speller.coef_[0].astype(np.float16),
+        spelling_bias=np.float32(speller.intercept_[0]),
+        mean=mean.astype(np.float32),
+        scale=np.float32(scale),
+        hidden=np.concatenate([network.coefs_[0] for network in networks], axis=1).astype(np.float16),
+        hidden_bias=np.concatenate([network.intercepts_[0] for network in networks]).astype(np.float32),
+        output=(np.concatenate([network.coefs_[1][:, 0] for network in networks]) / _NETWORKS).astype(np.float32),
+        output_bias=np.float32(np.mean([network.intercepts_[1][0] for network in networks])),
+        mixture=np.array([*mixture.coef_[0], mixture.intercept_[0]], dtype=np.float32),
+        category=categories.coef_.T.astype(np.float16),
+        category_bias=categories.intercept_.astype(np.float32),
+        categories=np.array(categories.classes_),
+        threshold=np.float32(threshold),
+        embedder=np.array(embedder.fingerprint),
+    )
+    return {
+        "phrases": len(phrases),
+        "urgent": int(urgent.sum()),
+        "held_out_recall": round(float((probability[urgent] >= threshold).mean()), 4),
+        "held_out_false_alarms": round(float((probability[~urgent] >= threshold).mean()), 4),
+        "threshold": round(threshold, 4),
+    }
+
+
+def _embedded(phrases: Sequence[Phrase], embedder: Embedder, progress: Counted) -> Floats:
+    parts = []
+    for start in range(0, len(phrases), _BATCH):
+        parts.append(embedder.embed_queries([phrase.text.lower() for phrase in phrases[start : start + _BATCH]]))
+        progress("phrases embedded", min(start + _BATCH, len(phrases)), len(phrases))
+    return np.concatenate(parts)
+
+
+def _idf(columns: Sequence[Any]) -> Floats:
+    frequency = np.zeros(COLUMNS)
+    for one in columns:
+        frequency[one] += 1
+    return (np.log((1 + len(columns)) / (1 + frequency)) + 1).astype(np.float32)
+
+
+def _matrix(counted: Sequence[tuple[Any, Any]], idf: Floats) -> Any:  # noqa: ANN401 - scipy is untyped
+    values = [normalised(columns, weights * idf[columns]) for columns, weights in counted]
+    ends = np.cumsum([0, *(len(columns) for columns, _ in counted)])
+    return csr_matrix(
+        (np.concatenate(values), np.concatenate([columns for columns, _ in counted]), ends), shape=(len(counted), COLUMNS)
+    )
+
+
+def _by_spelling(matrix: Any, urgent: Any) -> Any:  # noqa: ANN401 - scikit-learn is untyped
+    return LogisticRegression(C=10.0, max_iter=2000, class_weight="balanced").fit(matrix, urgent)
+
+
+def _by_meaning(meaning: Any, urgent: Any) -> list[Any]:  # noqa: ANN401
+    return [
+        MLPClassifier(
+            (_HIDDEN,), alpha=1e-2, early_stopping=True, n_iter_no_change=8, max_iter=60, random_state=_SEED + number
+        ).fit(meaning, urgent)
+        for number in range(_NETWORKS)
+    ]
+
+
+def _log_odds(networks: Sequence[Any], meaning: Any) -> Any:  # noqa: ANN401
+    """Mean of the networks' log odds: what `meaning_score` computes from the joined weights."""
+    scores = []
+    for network in networks:
+        hidden = np.maximum(meaning @ network.coefs_[0] + network.intercepts_[0], 0.0)
+        scores.append(hidden @ network.coefs_[1][:, 0] + network.intercepts_[1][0])
+    return np.mean(scores, axis=0)
