@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,6 +15,7 @@ from bot.outcomes import Apology, Escalation, Notice, Outcome, Topic, from_reply
 from bot.registry import ClaimRegistry
 from bot.renderer import Reader, Renderer
 from bot.safety import GateReading, RedFlag, SafetyGate
+from bot.second_reading import SecondReader
 from bot.sessions import MAX_TURN_CHARACTERS, Session, Sessions, key_of
 from bot.telemetry import Telemetry, TurnLog
 from channels.base import Channel
@@ -23,7 +23,7 @@ from channels.errors import DeliveryFailed, RecipientGone
 from channels.messages import InboundMessage, MessageKind, Platform
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
-from rag.errors import Cancelled, RagError
+from rag.errors import Cancelled
 from rag.types import AnsweringRun, Question
 
 _MAX_TASKS = 1_000
@@ -31,8 +31,6 @@ _MAX_WAITING = 5  # messages of one patient that may wait behind each other
 _NOTICE_FROM_POSITION = 2  # with one person ahead the answer itself arrives within seconds
 _TYPING_EVERY_S = 4.0  # a messenger shows the sign for about five seconds
 _SEND_LIMIT_S = 120.0
-_OVERRULE_LIMIT_S = 1.0  # a rule's emergency waits no longer for the second reading
-_REREAD_LIMIT_S = 20.0
 
 
 class AnswersQuestions(Protocol):
@@ -64,7 +62,7 @@ class Conversation:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._tasks: set[asyncio.Task[None]] = set()
-        self._gate_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gate")
+        self._second_reader = SecondReader(parts.gate, parts.telemetry)
 
     async def receive(self, message: InboundMessage) -> None:
         """Take a message and return at once; the turn runs in the background."""
@@ -89,7 +87,7 @@ class Conversation:
 
     def close(self) -> None:
         """Let go of the gate's thread; nothing is received any more."""
-        self._gate_thread.shutdown(wait=False, cancel_futures=True)
+        self._second_reader.close()
 
     async def idle(self) -> None:
         """Wait until no turn is running."""
@@ -142,7 +140,7 @@ class Conversation:
         if message.kind is MessageKind.TEXT:
             session.remember(message.text, now)
             with log.stage("reread"):
-                reading = await self._reread(message, burst, reading)
+                reading = await self._second_reader.read(message.text, burst, reading)
         if reading.red_flag is not None:
             with log.stage("escalate"):
                 outcome = await self._escalate(reading.red_flag, message, session, now)
@@ -155,20 +153,6 @@ class Conversation:
                 with log.stage("claim"):
                     is_first = await parts.registry.record(message.sender.platform, message.message_id)
                 return await self._reply(message, session, earlier, reading, log) if is_first else "duplicate"
-
-    async def _reread(self, message: InboundMessage, burst: tuple[str, ...], reading: GateReading) -> GateReading:
-        """The gate's second reading; without its model, or when it does not come at once, what the rules found stands.
-
-        What the rules took for an emergency does not queue behind other messages.
-        """
-        loop = asyncio.get_running_loop()
-        thread, limit_s = (None, _OVERRULE_LIMIT_S) if reading.red_flag is not None else (self._gate_thread, _REREAD_LIMIT_S)
-        try:
-            rereading = loop.run_in_executor(thread, self._parts.gate.reread, message.text, burst, reading)
-            return await asyncio.wait_for(rereading, limit_s)
-        except (RagError, TimeoutError) as error:
-            self._parts.telemetry.failure("reread_failed", error)
-            return reading
 
     async def _reply(
         self, message: InboundMessage, session: Session, earlier: tuple[str, ...], reading: GateReading, log: TurnLog

@@ -5,9 +5,11 @@ The phrases are data that a clinician can read and extend (`locales/{it,es}/red_
 which know slang and typing errors) and its meaning (the packaged embedder, which knows paraphrases). Figures: docs/adr/0010.
 """
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +22,7 @@ CLASSIFIER_FILE = Path(locales.__file__).parent / "red_flag_classifier.npz"
 _WINDOW_WORDS = 30  # a long story is read in overlapping pieces: the sign stands in one sentence of it
 _STEP_WORDS = 15
 _MOST_WINDOWS = 24
-_HARMLESS = 0.03  # on the development phrases no true emergency that a rule finds sounds less urgent than 0.05
+_HARMLESS = 0.05  # no true emergency of the development phrases that a rule finds sounds less urgent
 
 Floats = npt.NDArray[np.float32]
 
@@ -80,11 +82,23 @@ class FittedWeights:
                 categories=tuple(str(name) for name in values["categories"]),
                 embedder=str(values["embedder"]),
             )
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, EOFError, BadZipFile, zlib.error, ValueError, KeyError, TypeError) as error:
             raise ClassifierDataError(f"{path.name} cannot be used ({type(error).__name__}): run `make gate`.") from error
-        if weights.idf.shape != (COLUMNS,) or weights.spelling.shape != (COLUMNS,):
+        if not weights.fits_together:
             raise ClassifierDataError(f"{path.name} was made by another release: run `make gate`.")
         return weights
+
+    @property
+    def fits_together(self) -> bool:
+        """Whether every array has the shape that this release reads, and every figure is one."""
+        d, h, c = len(self.mean), len(self.output), len(self.categories)
+        shapes = {
+            "idf": (COLUMNS,), "spelling": (COLUMNS,), "mean": (d,), "hidden": (d, h), "hidden_bias": (h,),
+            "output": (h,), "mixture": (3,), "category": (d, c), "category_bias": (c,),
+        }  # fmt: skip
+        return c > 0 and all(
+            (array := getattr(self, name)).shape == shape and bool(np.isfinite(array).all()) for name, shape in shapes.items()
+        )
 
 
 class RedFlagClassifier:

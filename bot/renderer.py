@@ -60,6 +60,8 @@ class Renderer:
         if about_emergency and isinstance(outcome, Answer | Abstention | Clarification):
             line = emergency_line(outcome.language, reader.country, self._catalog, self._directory)
             message = replace(message, paragraphs=(line, *message.paragraphs), emphasis=True)
+        if message.buttons:
+            message = replace(message, buttons_hint=self._catalog.text(outcome.language, "button.hint"))
         return message
 
     def disclaimer(self, answer: Answer, country: str | None) -> tuple[str, ...]:

@@ -67,9 +67,7 @@ class EvidenceSelector:
         passages = self._passages([*hits, *self._beside(hits, nearest, self._asked(interpretation))], reader)
         question = self._question(interpretation, hits, passages, expansions, vector, reader.statistics)
         found = [
-            Evidence(
-                chunk=passage.chunk, sentence=sentence, strength=strength, is_advice=passage.section is Section.DOCTOR
-            )
+            Evidence(chunk=passage.chunk, sentence=sentence, strength=strength, is_advice=passage.section is Section.DOCTOR)
             for passage in self._suited(passages, question)
             for place, sentence in enumerate(passage.chunk.sentences)
             if may_be_shown(sentence)

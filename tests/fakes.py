@@ -149,6 +149,7 @@ class ScriptedAnswerer:
     is_extractive = False
 
     def __init__(self, *replies: Reply | Exception, delay_s: float = 0.0) -> None:
+        self.embedder = HashEmbedder()
         self.replies = list(replies)
         self.delay_s = delay_s
         self.questions: list[Question] = []

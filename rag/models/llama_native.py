@@ -1,5 +1,6 @@
 """The handful of llama.cpp's low-level calls that the generator is made of."""
 
+import atexit
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,11 +30,14 @@ def library() -> Handle:
     """
     wait_passively()
     try:
-        from llama_cpp import llama_cpp
+        from llama_cpp import _utils, llama_cpp
     except (ImportError, OSError, RuntimeError) as error:
         raise ModelUnavailable(
             "llama-cpp-python, which runs the generator, is not installed or was built for another CPU."
         ) from error
+
+    for unread in (_utils.outnull_file, _utils.errnull_file):  # the bindings open them at import and never close them
+        atexit.register(unread.close)
 
     @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
     def keep_complaints(level: int, text: bytes, _data: ctypes.c_void_p) -> None:

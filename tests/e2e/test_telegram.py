@@ -73,7 +73,7 @@ async def test_the_reply_is_in_the_patients_language_h37(launch: Launch) -> None
     await bot.idle()
     hello, reply = bot.telegram_texts()
     assert "sistema automático" in hello
-    assert "Muchas personas con dengue no tienen síntomas." in reply
+    assert "Los síntomas del dengue suelen empezar entre 4 y 10 días después de la picadura." in reply
     assert "Fuentes" in reply
 
 

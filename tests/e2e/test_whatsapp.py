@@ -10,7 +10,7 @@ async def test_a_question_gets_sentences_sources_and_a_disclaimer(launch: Launch
     await bot.idle()
     texts = bot.whatsapp_texts("+5215512345678")
     assert "Twilio" in texts[0]
-    assert "Muchas personas con dengue no tienen síntomas." in texts[1]
+    assert "Los síntomas del dengue suelen empezar entre 4 y 10 días después de la picadura." in texts[1]
     assert "https://bot.esempio.it/sources/starter-es-dengue" in texts[1]
     assert "911" in texts[1]
     assert bot.twilio.violations == []

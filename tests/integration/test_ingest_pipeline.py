@@ -226,13 +226,24 @@ async def test_run_of_one_source_leaves_the_others_alone(home: Home) -> None:
     assert (home.found("corrente"), home.found("febbre")) == (["usl-burn"], ["it-flu"])
 
 
-async def test_last_pages_of_a_language_are_not_taken_away(home: Home) -> None:
+async def test_last_pages_of_a_language_are_withdrawn_with_their_source(home: Home) -> None:
     await home.run()
     home.sources = [home.source("es")]
     home.put("es/gripe.md", page("La gripe", "La gripe da fiebre.", "es"))
     report = await home.run()
 
-    assert "it: no page is left, so what is published stays" in report.problems
+    assert report.problems == ()
+    assert counts(report) == (0, 0, 0, 2)
+    assert (home.found("febbre"), home.found("fiebre", Language.SPANISH)) == ([], ["es-gripe"])
+
+
+async def test_last_pages_of_a_language_stay_when_their_folder_is_empty(home: Home) -> None:
+    await home.run()
+    for file in (home.path / "it").iterdir():
+        file.unlink()
+    report = await home.run()
+
+    assert any("it" in problem for problem in report.problems)
     assert home.found("febbre") == ["it-flu"]
 
 

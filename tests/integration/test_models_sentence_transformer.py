@@ -73,7 +73,7 @@ def _seen(embedder: SentenceTransformerEmbedder, monkeypatch: pytest.MonkeyPatch
     seen: list[list[str]] = []
     encode = embedder._model.encode
 
-    def spy(texts: list[str], **options: Any) -> Any:  # noqa: ANN401
+    def spy(texts: list[str], **options: Any) -> Any:
         assert options["prompt"] == ""
         seen.append(texts)
         return encode(texts, **options)

@@ -53,7 +53,7 @@ def inbox() -> Inbox:
     return Inbox()
 
 
-def webhook_channel(api: BotApiDouble, **options: Any) -> TelegramChannel:  # noqa: ANN401
+def webhook_channel(api: BotApiDouble, **options: Any) -> TelegramChannel:
     return TelegramChannel(api.token, "webhook", SECRET, PUBLIC, api.base_url, retry_delay_s=0.01, **options)
 
 
@@ -168,7 +168,7 @@ async def test_h10_a_tap_is_answered_and_an_expired_one_is_swallowed(
         assert await post(web, api.update(callback_query=tap)) == 200
         assert (await inbox.next()).kind is MessageKind.BUTTON
     async with asyncio.timeout(5):
-        while len(api.called("answerCallbackQuery")) < 2:  # noqa: ASYNC110 - the double counts calls
+        while len(api.called("answerCallbackQuery")) < 2:
             await asyncio.sleep(0.01)
 
 

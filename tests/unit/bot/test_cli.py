@@ -106,7 +106,8 @@ def test_the_safety_gate_is_measured(run: Run, tmp_path: Path) -> None:
 
 
 def test_help_is_there_at_once_and_loads_no_model() -> None:
-    watch = "import sys; sys.argv = ['salus', '--help']\nfrom bot.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+    watch = "import sys; sys.argv = ['salus', '--help']\nfrom bot.cli import main\n"
+    watch += "try:\n    main()\nexcept SystemExit:\n    pass\n"
     watch += "print(sorted({'lancedb', 'llama_cpp', 'telegram', 'twilio', 'torch', 'numpy'} & set(sys.modules)))"
     begun = time.monotonic()
     done = subprocess.run([sys.executable, "-c", watch], capture_output=True, text=True, check=True)

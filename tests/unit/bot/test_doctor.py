@@ -55,7 +55,7 @@ def test_a_cut_model_file_is_found(tmp_path: Path) -> None:
     file = tmp_path / "models" / "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
     file.parent.mkdir()
     file.write_bytes(b"GGUF")
-    finding = found("generator", load_settings(home=tmp_path))
+    finding = found("generator", load_settings(home=tmp_path, generator="qwen2.5-coder-0.5b"))
     assert (finding.is_ok, finding.is_advice) == (False, False)
     assert "wrong size" in finding.text
 

@@ -17,7 +17,7 @@ FOLLOW_UPS = Path(__file__).parents[2] / "data" / "questions" / "followups.jsonl
 interpreter = Interpreter()
 
 
-def interpret(text: str, *earlier: str, **known: Any) -> Interpretation:  # noqa: ANN401
+def interpret(text: str, *earlier: str, **known: Any) -> Interpretation:
     return interpreter.interpret(Question(text=text, earlier=earlier, **known))
 
 

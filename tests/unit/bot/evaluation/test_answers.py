@@ -38,7 +38,7 @@ def figures(*all_asked: Asked, lang: str = "it") -> dict[str, Any]:
 
 def test_sentences_are_shared_out_among_written_quoted_and_dropped() -> None:
     written = builders.sentence(kind=SentenceKind.WRITTEN)
-    one = asked(builders.answer(written, builders.sentence(), dropped=1))
+    one = asked(builders.answer(written, builders.sentence(), dropped=1), first_written=1.5)
     other = asked(builders.answer(builders.sentence(), dropped=0))
 
     found = figures(one, other)
@@ -55,7 +55,17 @@ def test_times_are_of_answers_alone() -> None:
     assert found["total_s"] == {"p50": 3.0, "p95": 3.9}
     assert found["first_sentence_s"] == {"p50": 0.5, "p95": 0.5}
     assert found["total_s_with_written"] is None
+    assert found["first_written_s"] is None
     assert found["answers"] == 2
+
+
+def test_what_the_generator_wrote_is_timed_apart_from_quotes() -> None:
+    written = asked(builders.answer(builders.sentence(kind=SentenceKind.WRITTEN)), total=5.0, first_written=3.0)
+    found = figures(written, asked(builders.answer(), total=2.0))
+
+    assert found["first_written_s"] == {"p50": 3.0, "p95": 3.0}
+    assert found["total_s_with_written"] == {"p50": 5.0, "p95": 5.0}
+    assert found["total_s_quotes_only"] == {"p50": 2.0, "p95": 2.0}
 
 
 def test_the_share_outside_the_model_is_what_neither_prefill_nor_decode_took() -> None:
@@ -104,7 +114,7 @@ def test_each_question_is_one_line_of_json_and_the_summary_comes_last(
 
     line = Line(Abstention(kind=AbstentionKind.OFF_TOPIC, language=Language.ITALIAN))
     monkeypatch.setattr(answers, "build_answerer", lambda _: line)
-    monkeypatch.setattr(answers, "load_gate", ScriptedGate)
+    monkeypatch.setattr(answers, "load_gate", lambda _: ScriptedGate())
     rows = [{"id": "a", "text": "calcio?"}, {"id": "b", "text": "vela?"}]
 
     evaluate_answers(Settings(home=tmp_path), write_set(*rows), as_json=True, progress=lambda *_: None)

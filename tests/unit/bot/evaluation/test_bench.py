@@ -43,7 +43,7 @@ def test_ten_questions_a_language_are_answered_warm_and_webhooks_measured_after(
         return line
 
     monkeypatch.setattr(module, "build_answerer", build)
-    monkeypatch.setattr(module, "load_gate", ScriptedGate)
+    monkeypatch.setattr(module, "load_gate", lambda _: ScriptedGate())
     monkeypatch.setattr(module, "measure_acknowledgements", acknowledge)
 
     bench(Settings(home=tmp_path), as_json=True, progress=lambda *_: None)

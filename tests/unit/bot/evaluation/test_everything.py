@@ -10,6 +10,7 @@ from bot.evaluation.everything import BelowFloor, evaluate_all
 from bot.evaluation.shipped import Half
 from bot.settings import Settings
 from rag.settings import RagSettings
+from tests.fakes import HashEmbedder, ScriptedAnswerer, ScriptedGate
 
 Report = dict[str, Any]
 
@@ -30,12 +31,23 @@ def good() -> dict[str, Report]:
 def measure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
     """Runs the evaluation over prepared figures; everything is built without a generator."""
 
-    def run(figures: dict[str, Report], *, as_json: bool = False, built: list[RagSettings] | None = None) -> None:
-        def build(settings: RagSettings) -> object:
+    def run(
+        figures: dict[str, Report],
+        *,
+        as_json: bool = False,
+        built: list[RagSettings] | None = None,
+        shared: list[HashEmbedder] | None = None,
+    ) -> None:
+        def build(settings: RagSettings) -> ScriptedAnswerer:
             (built if built is not None else []).append(settings)
-            return object()
+            return ScriptedAnswerer()
+
+        def load_gate(embedder: HashEmbedder) -> ScriptedGate:
+            (shared if shared is not None else []).append(embedder)
+            return ScriptedGate()
 
         monkeypatch.setattr(everything, "build_answerer", build)
+        monkeypatch.setattr(everything, "load_gate", load_gate)
         monkeypatch.setattr(everything, "evaluate_safety", lambda _: figures["safety"])
         monkeypatch.setattr(everything, "evaluate_alignment", lambda _: figures["alignment"])
         monkeypatch.setattr(everything, "evaluate_topicality", lambda *_: figures["topicality"])
@@ -58,6 +70,13 @@ def test_no_generator_is_loaded(measure: Callable[..., None]) -> None:
     measure(good(), built=built)
 
     assert [settings.generator for settings in built] == ["none"]
+
+
+def test_the_gate_reads_with_the_embedder_that_is_loaded_already(measure: Callable[..., None]) -> None:
+    shared: list[HashEmbedder] = []
+    measure(good(), shared=shared)
+
+    assert [type(embedder) for embedder in shared] == [HashEmbedder]
 
 
 @pytest.mark.parametrize(

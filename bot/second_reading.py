@@ -1,0 +1,46 @@
+"""The gate's second reading in a conversation: beside the event loop, in the order of the messages, and within a limit."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+from bot.safety import GateReading
+from bot.telemetry import Telemetry
+
+_OVERRULE_LIMIT_S = 1.0  # a rule's emergency waits no longer for the second reading
+_LIMIT_S = 20.0
+
+
+class ReadsTwice(Protocol):
+    """What the second reading needs of the gate."""
+
+    def reread(self, text: str, earlier: tuple[str, ...], first: GateReading) -> GateReading:
+        """Read a message once more; runs in a thread."""
+
+
+class SecondReader:
+    """Completes or corrects what the rules found in a message; without its model, or too late, what they found stands."""
+
+    def __init__(self, gate: ReadsTwice, telemetry: Telemetry) -> None:
+        self._gate = gate
+        self._telemetry = telemetry
+        # One thread, so that the messages of a patient come out in the order in which they went in.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gate")
+
+    async def read(self, text: str, burst: tuple[str, ...], first: GateReading) -> GateReading:
+        """Read a message that the rules read as `first`; `burst` is what the patient wrote just before it, oldest first.
+
+        What the rules took for an emergency does not queue behind other messages. Nothing that breaks here may take it away.
+        """
+        loop = asyncio.get_running_loop()
+        thread, limit_s = (None, _OVERRULE_LIMIT_S) if first.red_flag is not None else (self._thread, _LIMIT_S)
+        try:
+            reading = loop.run_in_executor(thread, self._gate.reread, text, burst, first)
+            return await asyncio.wait_for(reading, limit_s)
+        except Exception as error:  # noqa: BLE001 - an emergency is told whatever the second reading fails at
+            self._telemetry.failure("reread_failed", error)
+            return first
+
+    def close(self) -> None:
+        """Let go of the thread; nothing is read any more."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
