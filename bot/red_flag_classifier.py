@@ -22,7 +22,7 @@ CLASSIFIER_FILE = Path(locales.__file__).parent / "red_flag_classifier.npz"
 _WINDOW_WORDS = 30  # a long story is read in overlapping pieces: the sign stands in one sentence of it
 _STEP_WORDS = 15
 _MOST_WINDOWS = 24
-_HARMLESS = 0.05  # no true emergency of the development phrases that a rule finds sounds less urgent
+_HARMLESS = 0.08  # no true emergency of the development phrases that a rule finds sounds less urgent than 0.13
 
 Floats = npt.NDArray[np.float32]
 
@@ -72,7 +72,7 @@ class FittedWeights:
             ClassifierDataError: If it is missing or malformed.
         """
         try:
-            with np.load(path, allow_pickle=False) as data:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
                 values = {name: data[name] for name in data.files}
             arrays = {name: value.astype(np.float32) for name, value in values.items() if value.ndim and value.dtype.kind == "f"}
             numbers = {name: float(value) for name, value in values.items() if not value.ndim and value.dtype.kind == "f"}

@@ -20,7 +20,7 @@ from locales.language import Language
 from rag.models.protocols import Embedder
 
 NO_CATEGORY = "x"
-_FALSE_ALARMS = 0.02  # of the harmless phrases, most of which were written to be mistaken
+_FALSE_ALARMS = 0.03  # of the harmless phrases, most of which were written to be mistaken
 _FOLDS = 5
 _HIDDEN = 64
 _NETWORKS = 3  # trained apart and joined: their mistakes differ

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -21,7 +22,7 @@ from channels.messages import InboundMessage, MessageKind, Platform
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
-from rag.errors import DeadlineExceeded
+from rag.errors import DeadlineExceeded, ModelError
 from rag.types import Abstention, AbstentionKind, AnsweringRun, Question, Reply
 from tests.builders import answer, inbound, red_flag, sentence
 from tests.fakes import RecordingChannel, ScriptedAnswerer, ScriptedGate
@@ -84,6 +85,7 @@ async def make() -> AsyncIterator[Callable[..., Bench]]:
     yield build
     for bench in made:
         await bench.worker.stop()
+        bench.conversation.close()
 
 
 @pytest.fixture
@@ -389,3 +391,127 @@ async def test_with_too_many_turns_running_only_emergencies_are_taken(make: Make
     await bench.conversation.idle()
     assert len(bench.channel.texts("b")) == 1
     assert "112" in bench.channel.texts("b")[0]
+
+
+class Rereading:
+    """A second reading that finds `words` urgent, after as many seconds as are given for a text."""
+
+    def __init__(self, *words: str, overruled: str = "", delays_s: dict[str, float] | None = None) -> None:
+        self.words = words
+        self.overruled = overruled
+        self.delays_s = delays_s or {}
+        self.asked: list[tuple[str, tuple[str, ...]]] = []
+
+    def __call__(self, text: str, earlier: tuple[str, ...] = (), first: GateReading | None = None) -> GateReading:
+        time.sleep(self.delays_s.get(text, 0.0))
+        self.asked.append((text, tuple(earlier)))
+        if self.overruled and self.overruled in text:
+            return GateReading(about="heart")
+        found = any(word in text for word in self.words)
+        return GateReading(red_flag=red_flag(category="stroke")) if found else first or GateReading()
+
+
+def reread_with(bench: Bench, reread: Callable[..., GateReading]) -> None:
+    bench.gate.reread = reread  # type: ignore[method-assign]
+
+
+async def test_the_second_reading_escalates_what_no_rule_found(make: Make) -> None:
+    bench = make()
+    reread_with(bench, Rereading("non stringe"))
+    (text,) = await bench.hear("il nonno non stringe più la mano")
+    assert "112" in text
+    assert bench.answerer.questions == []
+
+
+async def test_the_second_reading_does_not_wait_for_the_answer_before_it(make: Make) -> None:
+    bench = make(delay_s=1.0)
+    await bench.meet()
+    reread_with(bench, Rereading("non stringe"))
+    await bench.conversation.receive(inbound("Che cosa fare per la tosse?"))
+    await asyncio.sleep(0.1)
+    assert bench.answerer.questions
+    begun = time.monotonic()
+    await bench.conversation.receive(inbound("il nonno non stringe più la mano"))
+    await bench.channel.wait_sent(1)
+    assert time.monotonic() - begun < 0.5
+    assert "112" in bench.channel.texts()[0]
+    await bench.conversation.idle()
+
+
+async def test_the_second_reading_gets_the_messages_just_before(make: Make) -> None:
+    bench = make()
+    reread = Rereading()
+    reread_with(bench, reread)
+    await bench.hear("mia moglie", "non trova le parole")
+    assert reread.asked == [("mia moglie", ()), ("non trova le parole", ("mia moglie",))]
+
+
+async def test_two_quick_messages_keep_their_order_however_long_the_first_is_read(make: Make) -> None:
+    bench = make()
+    await bench.meet()
+    reread_with(bench, Rereading(delays_s={"una lunga storia": 0.2}))
+    await bench.hear("una lunga storia", "e poi?", "e dopo?")
+    assert [question.text for question in bench.answerer.questions] == ["una lunga storia", "e poi?", "e dopo?"]
+
+
+async def test_what_sounds_harmless_is_answered_after_all_with_the_number_first(make: Make) -> None:
+    bench = make(answer(sentence("Si annaffia una volta a settimana.")))
+    await bench.meet()
+    reread_with(bench, Rereading(overruled="petto"))
+    (text,) = await bench.hear("che colpo al petto vedere la mia orchidea")
+    assert text.index("112") < text.index("annaffia")
+
+
+@pytest.mark.parametrize("error", [ModelError("broken"), RuntimeError("engine"), MemoryError()])
+@pytest.mark.parametrize(("text", "expected"), [("dolore al petto", "112"), ("Che cosa fare per la tosse?", "Riposo.")])
+async def test_a_second_reading_that_fails_leaves_what_the_rules_found(
+    make: Make, events: list[dict[str, Any]], error: Exception, text: str, expected: str
+) -> None:
+    def fail(*_: object) -> GateReading:
+        raise error
+
+    bench = make(answer(sentence("Riposo.")))
+    await bench.meet()
+    reread_with(bench, fail)
+    (reply,) = await bench.hear(text)
+    assert expected in reply
+    assert [event["error"] for event in events if event["event"] == "reread_failed"] == [type(error).__name__]
+
+
+async def test_an_emergency_of_a_rule_waits_no_longer_than_the_limit(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.second_reading._OVERRULE_LIMIT_S", 0.1)
+    released = threading.Event()
+
+    def hang(_: str, __: object, first: GateReading) -> GateReading:
+        released.wait(5)
+        return GateReading()
+
+    bench = make()
+    reread_with(bench, hang)
+    begun = time.monotonic()
+    try:
+        await bench.conversation.receive(inbound("Che cosa fare per la tosse?", identity="other"))  # holds the gate's thread
+        await bench.conversation.receive(inbound("dolore al petto"))
+        await bench.channel.wait_sent(1)
+        assert time.monotonic() - begun < 0.6
+    finally:
+        released.set()
+    assert "112" in bench.channel.texts("42")[0]
+    await bench.conversation.idle()
+
+
+async def test_a_message_is_answered_when_its_second_reading_takes_too_long(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.second_reading._LIMIT_S", 0.1)
+    bench = make(answer(sentence("Riposo.")))
+    await bench.meet()
+    reread_with(bench, Rereading("tosse", delays_s={"Che cosa fare per la tosse?": 0.5}))
+    assert await bench.hear("Che cosa fare per la tosse?") == ["Riposo."]
+
+
+@pytest.mark.parametrize("kind", [MessageKind.COMMAND, MessageKind.BUTTON, MessageKind.UNREADABLE])
+async def test_only_words_are_read_twice(make: Make, kind: MessageKind) -> None:
+    bench = make()
+    reread = Rereading()
+    reread_with(bench, reread)
+    await bench.hear(inbound("/start", kind=kind))
+    assert reread.asked == []

@@ -1,4 +1,4 @@
-"""The second reading's arithmetic on weights made for the test; with the shipped ones: tests/integration/test_second_reading.py."""
+"""The second reading's arithmetic on weights made for the test; the shipped ones: tests/integration/test_second_reading.py."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace

@@ -1,6 +1,7 @@
 """Fitting on a handful of phrases and an embedder that hashes words; the phrases that ship are looked over as data."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,60 +20,82 @@ from tests.fakes import HashEmbedder
 URGENT = {
     "breathing": ("fiato", "soffoco", "ansimo", "respiro", "aria", "boccheggio"),
     "bleeding": ("sangue", "emorragia", "sanguino", "zampilla", "coaguli", "vena"),
+    "stroke": ("bocca storta", "braccio", "parole", "paresi", "faccia", "lingua"),
 }
 HARMLESS = ("sonno", "vaccino", "dieta", "passeggiata", "ricetta", "appuntamento")
 FRAMES = ("ho {}", "adesso {}", "da ieri {}", "mio padre {}", "ancora {} forte", "di nuovo {}", "{} tanto", "c'è {}")
 
 
 def lines(language: Language) -> list[str]:
-    """Ninety-six phrases a language, urgent and harmless in equal parts."""
+    """A hundred and twenty phrases a language, three in five of them urgent."""
     urgent = [f"y\t{name}\t{frame.format(word)}" for name, words in URGENT.items() for word in words for frame in FRAMES[:4]]
     harmless = [f"n\t{NO_CATEGORY}\t{frame.format(word)}" for word in HARMLESS for frame in FRAMES]
     return [f"# {language}", "", *urgent, *harmless]
 
 
+@dataclass
+class Fitted:
+    """A fit to the phrases above: what it returned, what it wrote and what it told meanwhile."""
+
+    path: Path
+    figures: dict[str, Any]
+    told: list[tuple[str, int, int]]
+
+    @classmethod
+    def to(cls, path: Path) -> "Fitted":
+        told: list[tuple[str, int, int]] = []
+        figures = fit_gate(HashEmbedder(), lambda *step: told.append(step), path)
+        return cls(path, figures, told)
+
+
+def write_phrases(folder: Path) -> None:
+    for language in Language:
+        (folder / language.value).mkdir()
+        (folder / language.value / "red_flag_phrases.tsv").write_text("\n".join(lines(language)), encoding="utf-8")
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of phrases in the place of the shipped one."""
-    for language in Language:
-        (tmp_path / language.value).mkdir()
-        (tmp_path / language.value / "red_flag_phrases.tsv").write_text("\n".join(lines(language)), encoding="utf-8")
+    write_phrases(tmp_path)
     monkeypatch.setattr(locales, "__file__", str(tmp_path / "__init__.py"))
     return tmp_path
 
 
-def fit(path: Path) -> dict[str, Any]:
-    return fit_gate(HashEmbedder(), lambda *_: None, path)
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Fitted, Fitted]:
+    """The same phrases fitted twice."""
+    folder = tmp_path_factory.mktemp("phrases")
+    write_phrases(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(locales, "__file__", str(folder / "__init__.py"))
+        return Fitted.to(folder / "one.npz"), Fitted.to(folder / "other.npz")
 
 
-@pytest.mark.usefixtures("folder")
-def test_the_fitted_file_tells_urgent_from_harmless_and_names_the_category(tmp_path: Path) -> None:
-    figures = fit(tmp_path / "gate.npz")
-    classifier = RedFlagClassifier(FittedWeights.load(tmp_path / "gate.npz"), HashEmbedder())
+def test_the_fitted_file_tells_urgent_from_harmless_and_names_the_category(fitted: tuple[Fitted, Fitted]) -> None:
+    figures = fitted[0].figures
+    classifier = RedFlagClassifier(FittedWeights.load(fitted[0].path), HashEmbedder())
 
-    assert (figures["phrases"], figures["urgent"]) == (192, 96)
+    assert (figures["phrases"], figures["urgent"]) == (240, 144)
     assert 0 < figures["threshold"] < 1
-    assert figures["held_out_false_alarms"] <= 0.03
-    urgent, harmless = classifier.read("mio padre sanguino"), classifier.read("ho dieta")
+    assert figures["held_out_false_alarms"] <= 0.05
+    urgent, harmless = classifier.read("ho sangue"), classifier.read("ho dieta")
     assert urgent.probability > 0.5 > harmless.probability
     assert urgent.category == "bleeding"
 
 
-@pytest.mark.usefixtures("folder")
-def test_the_same_phrases_give_the_same_weights(tmp_path: Path) -> None:
-    assert fit(tmp_path / "one.npz") == fit(tmp_path / "other.npz")
-    with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "other.npz") as other:
+def test_the_same_phrases_give_the_same_weights(fitted: tuple[Fitted, Fitted]) -> None:
+    assert fitted[0].figures == fitted[1].figures
+    with np.load(fitted[0].path) as one, np.load(fitted[1].path) as other:
         assert one.files == other.files
         for name in one.files:
             np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
 
-@pytest.mark.usefixtures("folder")
-def test_progress_is_told_for_phrases_and_folds(tmp_path: Path) -> None:
-    told: list[tuple[str, int, int]] = []
-    fit_gate(HashEmbedder(), lambda *step: told.append(step), tmp_path / "gate.npz")
+def test_progress_is_told_for_phrases_and_folds(fitted: tuple[Fitted, Fitted]) -> None:
+    told = fitted[0].told
 
-    assert told[2] == ("phrases embedded", 192, 192)
+    assert [step for step in told if step[0] == "phrases embedded"][-1] == ("phrases embedded", 240, 240)
     assert told[-1] == ("folds", 5, 5)
 
 
