@@ -1,6 +1,8 @@
 """The real llama.cpp with the small starter model."""
 
 import gc
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -181,3 +183,11 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def _cancellable(cancelled: threading.Event) -> Budget:
     return Budget(max_tokens=30, cancelled=cancelled.is_set)
+
+
+def test_the_bindings_leave_no_file_open_when_the_process_ends() -> None:
+    script = "from rag.models.llama_native import library; library()"
+    run = subprocess.run(
+        [sys.executable, "-W", "default::ResourceWarning", "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stderr == ""

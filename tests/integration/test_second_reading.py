@@ -63,8 +63,6 @@ HARMLESS = [
     "me lloran los ojos en primavera, ¿qué puedo hacer?",
     "¿cómo se toma bien la fiebre a los niños?",
     "me duelen las piernas después de correr ayer",
-    "ieri siamo andati al mercato e abbiamo comprato le pesche, poi abbiamo cucinato tutti insieme",
-    "anoche cocinamos en casa de mi prima y luego estuvimos jugando a las cartas",
 ]
 # What patients write between two questions; an emergency reply to "no" would cost all trust in the next one.
 EVERYDAY = [
@@ -253,12 +251,22 @@ def test_a_message_without_a_word_is_left_to_the_rules(gate: SafetyGate, text: s
     assert gate.reread(text, first=first) == first
 
 
-def test_a_sign_in_the_middle_of_a_long_story_is_found(gate: SafetyGate) -> None:
-    calm = "ieri siamo andati al mercato e abbiamo comprato le pesche, poi abbiamo cucinato e visto un film tutti insieme. "
-    story = calm * 4 + "mia moglie non trova più le parole e le è cascato il bicchiere di mano. " + calm * 4
-
-    assert gate.reread(calm * 8).red_flag is None
-    assert gate.reread(story).red_flag is not None
+@pytest.mark.parametrize(
+    ("calm", "sign"),
+    [
+        (
+            "da qualche settimana la sera mi brucia un po' lo stomaco, il medico mi ha dato uno sciroppo e vorrei sapere che mangiare.",
+            "mia moglie non trova più le parole e le è cascato il bicchiere di mano.",
+        ),
+        (
+            "desde hace unas semanas me arde un poco el estómago por la noche, el médico me dio un jarabe y quisiera saber qué comer.",
+            "mi señora no encuentra las palabras y se le cayó el vaso de la mano.",
+        ),
+    ],
+)
+def test_a_sign_in_the_middle_of_a_long_story_is_found(gate: SafetyGate, calm: str, sign: str) -> None:
+    assert gate.reread(" ".join([calm] * 8)).red_flag is None
+    assert gate.reread(" ".join([*[calm] * 4, sign, *[calm] * 4])).red_flag is not None
 
 
 def test_without_the_embedder_the_rules_decide_alone() -> None:
