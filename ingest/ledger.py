@@ -4,6 +4,7 @@ A page is staged here as soon as it is embedded, so that a killed run goes on wh
 one place, once, at the end.
 """
 
+import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -89,13 +90,18 @@ class Ledger:
         """Open the ledger, made or built anew where needed; it is closed and its thread gone when the block ends.
 
         Raises:
-            LedgerUnusable: If the file is not a ledger or a newer release wrote it.
+            LedgerUnusable: If the file is not a ledger, a newer release wrote it, or it cannot be written.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LedgerUnusable(f"{path}: {error.strerror}; set SALUS_HOME to a folder that can be written") from error
         # An unclosed connection keeps a thread that is no daemon, and the process would never end: hence the block.
         async with aiosqlite.connect(path, timeout=30) as connection:
             try:
                 await _prepare(connection, path)
+            except sqlite3.OperationalError as error:
+                raise LedgerUnusable(f"{path}: {error}; see that the disk has room and can be written") from error
             except sqlite3.DatabaseError as error:
                 raise LedgerUnusable(f"{path}: {error}; delete the file and ingest again") from error
             yield cls(connection)
@@ -223,7 +229,8 @@ class Ledger:
 
 
 async def _prepare(connection: aiosqlite.Connection, path: Path) -> None:
-    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "secure_delete = ON"):  # a retired text is gone, not unlinked
+    await _switch_to_wal(connection)
+    for pragma in ("synchronous = NORMAL", "secure_delete = ON"):  # a retired text is gone, not unlinked
         await connection.execute_fetchall(f"PRAGMA {pragma}")
     if await _version(connection, path) == SCHEMA_VERSION:
         return
@@ -236,6 +243,19 @@ async def _prepare(connection: aiosqlite.Connection, path: Path) -> None:
         for statement in (*drops, *_SCHEMA.split(";"), f"PRAGMA user_version = {SCHEMA_VERSION}"):
             await connection.execute(statement)
     await connection.commit()
+
+
+async def _switch_to_wal(connection: aiosqlite.Connection) -> None:
+    """Let readers read while a run writes. SQLite does not wait here for another process that makes the same switch: we do."""
+    for pause_s in (*[0.05] * 100, None):
+        try:
+            await connection.execute_fetchall("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or pause_s is None:  # the low byte: BUSY of any kind
+                raise
+            await asyncio.sleep(pause_s)
+        else:
+            return
 
 
 async def _version(connection: aiosqlite.Connection, path: Path) -> int:

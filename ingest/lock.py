@@ -13,10 +13,14 @@ def writer_lock(path: Path) -> Iterator[None]:
     """Hold the lock file `path`. The system lets go of it when the process ends, however it ends.
 
     Raises:
-        RunRefused: If another run holds it.
+        RunRefused: If another run holds it, or the file cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        opened = path.open("a")
+    except OSError as error:
+        raise RunRefused(f"{path}: {error.strerror}; see that the disk has room and can be written") from error
+    with opened as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -1,8 +1,9 @@
 """A whole run from a home directory: what the command line and the scheduler call."""
 
+import sqlite3
 from pathlib import Path
 
-from ingest.errors import SourceUnreadable
+from ingest.errors import LedgerUnusable, SourceUnreadable
 from ingest.ledger import Ledger
 from ingest.pipeline import ingest
 from ingest.report import OnProgress, RunReport
@@ -44,7 +45,7 @@ async def run_ingest(
         SourceUnreadable: If a source file is wrong or has no source `source_id`. A source that cannot be read raises nothing:
             the report says so.
         RunRefused: If another run is going on in this home.
-        LedgerUnusable: If the ledger is damaged or a newer release wrote it.
+        LedgerUnusable: If the ledger is damaged, a newer release wrote it, or it cannot be written (any more).
         RagError: If the embedder or the index fails.
     """
     rows = load_sources(own_sources) if own_sources else load_sources()
@@ -52,14 +53,17 @@ async def run_ingest(
     chosen = [row for row in rows if source_id in (None, row.id)]
     if not chosen:
         raise SourceUnreadable(f"there is no source {source_id!r}; known are {', '.join(row.id for row in rows)}")
-    async with Ledger.open(ledger_path(home)) as ledger:
-        return await ingest(
-            chosen,
-            IndexStore(index_directory(home)),
-            embedder,
-            ledger,
-            lock=home / "ingest.lock",
-            configured=[row.id for row in rows],
-            full=full,
-            on_progress=on_progress,
-        )
+    try:
+        async with Ledger.open(ledger_path(home)) as ledger:
+            return await ingest(
+                chosen,
+                IndexStore(index_directory(home)),
+                embedder,
+                ledger,
+                lock=home / "ingest.lock",
+                configured=[row.id for row in rows],
+                full=full,
+                on_progress=on_progress,
+            )
+    except sqlite3.OperationalError as error:  # the disk fills up in the middle of a run
+        raise LedgerUnusable(f"{ledger_path(home)}: {error}; make room and run `salus ingest` again") from error

@@ -62,6 +62,7 @@ class IntentWords:
     new_topic: Pattern
     openers: Pattern
     elliptic: Pattern
+    determiners: Pattern  # what stands before a name and belongs to it, at the end of a text
     anaphora: Pattern
     frames: Pattern
     health: Prefixes
@@ -225,6 +226,7 @@ def _load(language: Language) -> IntentWords:
         new_topic=regex.compile(data["new_topic"]),
         openers=regex.compile(data["openers"]),
         elliptic=regex.compile(data["elliptic"]),
+        determiners=regex.compile(rf"\s*(?:\b(?:{'|'.join(data['determiners'].split())})\s*)*$"),
         anaphora=_any(data["anaphora"]),
         frames=regex.compile(data["frames"]),
         health=Prefixes.parse(data["health"]),

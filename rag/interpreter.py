@@ -193,9 +193,26 @@ class _Reader:
         opener = self._words.openers.match(stripped(message.folded))
         asks = self._words.frames.search(stripped(message.folded), opener.end() if opener else 0) is not None
         if standing.is_elliptic and not asks and len(_WORD.findall(topic.text)) <= _WHOLE_BASE_WORDS:
-            return f"{topic.text} {message.text}"
+            return self._instead(topic, message) or f"{topic.text} {message.text}"
         between = earlier[base + 1 :]
         return f"{self._topic_words(topic, between, message)}: {message.text}"
+
+    def _instead(self, topic: _Message, message: _Message) -> str | None:
+        """The earlier question, asked of what this message names: after "Quanto dura l'influenza?", "e la tosse?" asks how long a
+        cough lasts. None when the message names nothing, adds a condition ("e se …") or only goes on telling ("e mal di testa").
+        """
+        start = stripped(message.folded)
+        opener = self._words.openers.match(start)
+        goes_on = "?" not in message.text and self._words.symptom.search(topic.folded) is not None
+        if opener is None or goes_on or not self._words.health_spans(start) or self._words.joins(start):
+            return None
+        spans = self._words.health_spans(topic.folded)
+        first, last = spans[0][0], self._with_adjective(topic.folded, spans[-1][1])
+        if len(_WORD.findall(topic.text[first:last])) > _SPAN_WORDS:
+            return None
+        before = self._words.determiners.sub("", topic.folded[:first])
+        named = stripped(message.text)[opener.end() :].strip()
+        return f"{topic.text[: len(before)]} {named}{topic.text[last:]}".strip()
 
     def _topic_words(self, topic: _Message, between: Sequence[_Message], message: _Message) -> str:
         """The words of an earlier message that name its topic, and whom it was about unless the follow-up says otherwise."""

@@ -52,6 +52,7 @@ class IndexStore:
         Raises:
             IndexMissing: If nothing has been published in this language.
             IndexMismatch: If the index was built with another embedder or by another release.
+            StoreError: If the index is damaged.
         """
         return IndexReader(
             self._snapshot(language, embedder_fingerprint), lambda: self._snapshot(language, embedder_fingerprint, fresh=True)
@@ -90,7 +91,7 @@ class IndexStore:
 
         Raises:
             IndexMismatch: If the index was built with another embedder or by another release and `full` is false.
-            StoreError: If `vectors` do not fit `surfaces`, or another process is publishing.
+            StoreError: If `vectors` do not fit `surfaces`, another process is publishing, or the index cannot be written.
         """
         if vectors.shape != (len(surfaces), embedder.dimension):
             raise StoreError(f"{vectors.shape} vectors for {len(surfaces)} surfaces of dimension {embedder.dimension}")
@@ -102,7 +103,7 @@ class IndexStore:
             sentence_vectors=sentence_vectors or {},
         )
         gone = {*retired, *(document.document_id for document in documents), *(chunk.document_id for chunk in chunks)}
-        with self._writing():
+        with self._usable(), self._writing():
             table = self._replaced(language, added) if full else self._changed(language, added, gone, embedder)
             _build_indexes(table)
             metadata = _describe(table, embedder)
@@ -114,17 +115,19 @@ class IndexStore:
 
     def content_hashes(self, language: Language) -> dict[str, str]:
         """Hashes of the live documents by id, so that an unchanged page need not be embedded again; empty without an index."""
-        table = self._live_table(language)
-        if table is None:
-            return {}
-        rows = read_rows(table, ["document_id", "document"], ["document IS NOT NULL"])
+        with self._usable():
+            table = self._live_table(language)
+            if table is None:
+                return {}
+            rows = read_rows(table, ["document_id", "document"], ["document IS NOT NULL"])
         return {row["document_id"]: schema.decode_document(row["document"]).content_hash for row in rows}
 
     def _snapshot(self, language: Language, fingerprint: str, *, fresh: bool = False) -> Snapshot:
         with self._lock:
             known = None if fresh else self._readers.get(language)
             if known is None or not self._is_live(known):
-                known = self._read_live(language)
+                with self._usable():
+                    known = self._read_live(language)
                 self._readers[language] = known
         _check(known.metadata, fingerprint, language)
         return known
@@ -211,6 +214,17 @@ class IndexStore:
         for path in self._directory.glob(f"{_table_name(language)}.*.json"):
             if path != current:
                 path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """LanceDB has no errors of its own: whatever it meets in a damaged folder or on a full disk is said in one sentence."""
+        try:
+            yield
+        except (RuntimeError, OSError, ValueError) as error:
+            raise StoreError(
+                f"The index in {self._directory} cannot be used ({type(error).__name__}): see that the disk has room; if it has, "
+                "delete that folder and run `salus ingest`, which publishes it again."
+            ) from error
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -255,11 +255,11 @@ def test_a_message_without_a_word_is_left_to_the_rules(gate: SafetyGate, text: s
     ("calm", "sign"),
     [
         (
-            "da qualche settimana la sera mi brucia un po' lo stomaco, il medico mi ha dato uno sciroppo e vorrei sapere che mangiare.",
+            "da settimane la sera mi brucia lo stomaco, il medico mi ha dato uno sciroppo e vorrei sapere che mangiare.",
             "mia moglie non trova più le parole e le è cascato il bicchiere di mano.",
         ),
         (
-            "desde hace unas semanas me arde un poco el estómago por la noche, el médico me dio un jarabe y quisiera saber qué comer.",
+            "hace semanas que me arde el estómago de noche, el médico me dio un jarabe y quisiera saber qué comer.",
             "mi señora no encuentra las palabras y se le cayó el vaso de la mano.",
         ),
     ],
