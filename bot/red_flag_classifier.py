@@ -19,10 +19,12 @@ from bot.red_flag_features import COLUMNS, spelling
 from rag.models.protocols import Embedder
 
 CLASSIFIER_FILE = Path(locales.__file__).parent / "red_flag_classifier.npz"
+_FEWEST_WORDS = 3  # "no", "mi scusi", "en casa" say nothing by themselves: the rules read them, and the joined message
 _WINDOW_WORDS = 30  # a long story is read in overlapping pieces: the sign stands in one sentence of it
 _STEP_WORDS = 15
 _MOST_WINDOWS = 24
-_HARMLESS = 0.08  # no true emergency of the development phrases that a rule finds sounds less urgent than 0.13
+_HARMLESS = 0.05  # no true emergency of the development phrases that a rule finds in five words or more sounds less urgent
+_FEWEST_TO_OVERRULE = 5  # words: "mezzo corpo addormentato" is too little to be sure that it is harmless
 
 Floats = npt.NDArray[np.float32]
 
@@ -116,7 +118,7 @@ class RedFlagClassifier:
         self._embedder = embedder
 
     def read(self, text: str) -> Suspicion:
-        """What a message sounds like. One without a word (emoji alone) is neither urgent nor harmless."""
+        """What a message sounds like. One of fewer than three words is neither urgent nor harmless."""
         pieces = windows(text)
         if not pieces:
             return Suspicion(probability=0.5, category="", is_urgent=False, is_harmless=False)
@@ -129,7 +131,7 @@ class RedFlagClassifier:
             probability=scores[worst],
             category=self._weights.categories[int(np.argmax(likeness))],
             is_urgent=scores[worst] >= self._weights.threshold,
-            is_harmless=scores[worst] < _HARMLESS,
+            is_harmless=scores[worst] < _HARMLESS and len(text.split()) >= _FEWEST_TO_OVERRULE,
         )
 
     def probability(self, text: str, vector: Floats) -> float:
@@ -164,9 +166,9 @@ def meaning_score(vector: Floats, weights: FittedWeights) -> float:
 
 
 def windows(text: str) -> list[str]:
-    """A message in lower case, in overlapping pieces of thirty words when it is longer; empty when it has no word."""
+    """A message in lower case, in overlapping pieces of thirty words if it is longer; empty if it has too few words to judge."""
     words = text.lower().split()
-    if not any(any(letter.isalnum() for letter in word) for word in words):
+    if sum(any(letter.isalnum() for letter in word) for word in words) < _FEWEST_WORDS:
         return []
     if len(words) <= _WINDOW_WORDS + _STEP_WORDS:
         return [" ".join(words)]

@@ -111,12 +111,18 @@ class SafetyGate:
             overruled = suspicion.is_harmless and first.red_flag.level is not Level.CRISIS and not earlier
             return GateReading(about=first.red_flag.category) if overruled else first
         before = "\n".join(message for message in earlier[-_EARLIER:] if message.strip())
-        if not suspicion.is_urgent and before and text.strip() and not self._classifier.read(before).is_urgent:
+        if not suspicion.is_urgent and before and text.strip() and not self._was_urgent(before):
             suspicion = self._classifier.read(f"{before}\n{text}")
         if not suspicion.is_urgent:
             return first
         level = self._levels.get(suspicion.category, Level.CALL_NOW)
         return GateReading(red_flag=_of_scene(self._scenes.read(text), suspicion.category, level))
+
+    def _was_urgent(self, before: str) -> bool:
+        """Whether earlier messages were answered as an emergency already: "thanks" after them is none."""
+        if self.read(before).red_flag is not None:
+            return True
+        return self._classifier is not None and self._classifier.read(before).is_urgent
 
     def _follow_up(self, alone: Scene, before: Sequence[str]) -> list[RedFlag]:
         if not _is_whole(alone, "crisis.unclear"):

@@ -8,7 +8,7 @@ from bot.safety import GateReading
 from bot.telemetry import Telemetry
 
 _OVERRULE_LIMIT_S = 1.0  # a rule's emergency waits no longer for the second reading
-_LIMIT_S = 20.0
+_LIMIT_S = 5.0
 
 
 class ReadsTwice(Protocol):

@@ -136,6 +136,25 @@ async def test_file_that_is_no_ledger_is_named(tmp_path: Path) -> None:
             pass
 
 
+async def test_a_home_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    with pytest.raises(LedgerUnusable, match="SALUS_HOME"):
+        async with Ledger.open(tmp_path / "file" / "ledger.sqlite"):
+            pass
+
+
+async def test_a_ledger_on_a_full_disk_is_not_to_be_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def failing(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr("ingest.ledger._prepare", failing)
+
+    with pytest.raises(LedgerUnusable, match="has room"):
+        async with Ledger.open(tmp_path / "ledger.sqlite"):
+            pass
+
+
 async def test_two_first_openings_at_once_make_one_ledger(tmp_path: Path) -> None:
     async def opened() -> dict[str, PageState]:
         async with Ledger.open(tmp_path / "ledger.sqlite") as ledger:

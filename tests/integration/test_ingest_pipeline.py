@@ -311,6 +311,11 @@ async def test_second_run_at_once_is_refused(home: Home) -> None:
         await home.run()
 
 
+async def test_a_lock_that_cannot_be_made_refuses_the_run(tmp_path: Path) -> None:
+    with pytest.raises(RunRefused, match="can be written"), writer_lock(tmp_path):
+        pass
+
+
 async def test_failed_run_is_noted_and_frees_the_lock(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(texts: Sequence[str]) -> Vectors:
         raise ModelError("no memory")

@@ -256,3 +256,16 @@ def test_an_index_that_has_lost_its_figures_asks_for_a_full_run(store: IndexStor
         publish(other, Page("b", "Tosse", "La tosse secca"))
     publish(other, Page("b", "Tosse", "La tosse secca"), full=True)
     assert words(other, "tosse") == ["b"]
+
+
+def test_a_damaged_index_is_told_and_publishing_does_not_pass_it_by(store: IndexStore, tmp_path: Path) -> None:
+    publish(store, Page("a", "Febbre", "La febbre alta"))
+    for file in (tmp_path / "index").rglob("*.manifest"):
+        file.write_bytes(b"no manifest")
+    other = IndexStore(tmp_path / "index")
+    with pytest.raises(StoreError, match=r"delete that folder and run `salus ingest`"):
+        other.open(ITALIAN, EMBEDDER.fingerprint)
+    with pytest.raises(StoreError, match="cannot be used"):
+        other.content_hashes(ITALIAN)
+    with pytest.raises(StoreError, match="cannot be used"):
+        publish(other, Page("b", "Tosse", "La tosse secca"))

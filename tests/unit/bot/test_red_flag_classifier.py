@@ -93,8 +93,8 @@ def test_a_message_without_a_word_is_neither_urgent_nor_harmless(classifier: Red
 
 
 def test_a_message_is_urgent_harmless_or_left_to_the_rules(classifier: RedFlagClassifier) -> None:
-    urgent, harmless = classifier.read("rosso"), classifier.read("blu")
-    unsure = RedFlagClassifier(made(spelling_bias=0.0), HashEmbedder()).read("blu")
+    urgent, harmless = classifier.read("rosso rosso rosso"), classifier.read("blu blu blu blu blu")
+    unsure = RedFlagClassifier(made(spelling_bias=0.0), HashEmbedder()).read("blu blu blu")
 
     assert (urgent.is_urgent, urgent.is_harmless) == (True, False)
     assert (harmless.is_urgent, harmless.is_harmless) == (False, True)
@@ -109,7 +109,18 @@ def test_one_sign_in_a_long_story_counts_as_much_as_in_its_own_piece(
     worst = max(classifier.read(piece).probability for piece in windows(story))
 
     assert classifier.read(story).probability == worst
-    assert worst > 10 * classifier.read("blu").probability
+    assert worst > 10 * classifier.read("blu blu blu").probability
+
+
+def test_fewer_than_five_words_are_never_surely_harmless(classifier: RedFlagClassifier) -> None:
+    assert not classifier.read("blu blu blu blu").is_harmless
+
+
+@pytest.mark.parametrize("text", ["rosso", "rosso rosso", "rosso! … rosso"])
+def test_fewer_than_three_words_are_left_to_the_rules(classifier: RedFlagClassifier, text: str) -> None:
+    suspicion = classifier.read(text)
+
+    assert (suspicion.is_urgent, suspicion.is_harmless) == (False, False)
 
 
 def test_all_pieces_are_embedded_in_one_call() -> None:
@@ -138,7 +149,7 @@ def test_the_category_is_the_one_that_the_meaning_is_most_like() -> None:
     for wanted in (0, 1):
         bias = np.zeros(2, np.float32)
         bias[wanted] = 1e6
-        suspicion = RedFlagClassifier(made(category_bias=bias), HashEmbedder()).read("rosso")
+        suspicion = RedFlagClassifier(made(category_bias=bias), HashEmbedder()).read("rosso rosso rosso")
         assert suspicion.category == ("heart", "stroke")[wanted]
 
 

@@ -53,6 +53,7 @@ def test_a_message_is_taken_for_what_it_wants(text: str, intent: Intent) -> None
         "quanta tachipirina posso prendere?",
         "Quanta tachipirina posso dare a mio figlio di 12 kg?",
         "ogni quante ore posso prendere l'ibuprofene?",
+        "raddoppio la pastiglia della pressione se è alta?",
         "ho preso una Tachipirina 1000, posso prenderne un'altra?",
         "che dose di antibiotico per un bambino?",
         "quante gocce di Lexotan devo prendere?",
@@ -174,9 +175,35 @@ def test_a_second_follow_up_still_knows_the_topic_and_the_child() -> None:
     assert read.self_contained == "influenza, bambini: e quando chiamo il medico?"
 
 
-def test_a_follow_up_to_a_follow_up_with_a_new_word_keeps_both() -> None:
+@pytest.mark.parametrize(
+    ("first", "follow_up", "asked"),
+    [
+        ("Quanto dura l'influenza?", "e la cistite?", "Quanto dura la cistite?"),
+        ("Che cos'è la dengue?", "e l'influenza?", "Che cos'è l'influenza?"),
+        ("quali sono i sintomi dell'ictus?", "e dell'asma?", "quali sono i sintomi dell'asma?"),
+        ("¿Qué es el dengue?", "¿y la gripe?", "¿Qué es la gripe?"),
+        ("¿Qué hago para la tos?", "¿y para el dolor de espalda?", "¿Qué hago para el dolor de espalda?"),
+    ],
+)
+def test_another_name_takes_the_place_of_the_earlier_one(first: str, follow_up: str, asked: str) -> None:
+    assert interpret(follow_up, first).self_contained == asked
+
+
+@pytest.mark.parametrize(
+    ("first", "follow_up", "name"),
+    [
+        ("ho la febbre", "e mal di testa", "febbre"),
+        ("Quanto dura l'influenza?", "e se ho anche la tosse?", "influenza"),
+        ("tengo fiebre", "y tos", "fiebre"),
+    ],
+)
+def test_what_is_added_leaves_the_earlier_name(first: str, follow_up: str, name: str) -> None:
+    assert name in interpret(follow_up, first).self_contained
+
+
+def test_a_follow_up_to_a_follow_up_keeps_the_latest_name() -> None:
     read = interpret("e nei bambini?", "Quanto dura l'influenza?", "e la tosse?")
-    assert read.self_contained == "Quanto dura l'influenza? e la tosse? e nei bambini?"
+    assert read.self_contained == "Quanto dura la tosse? e nei bambini?"
 
 
 def test_a_message_off_topic_does_not_inherit_a_topic() -> None:

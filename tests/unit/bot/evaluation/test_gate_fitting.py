@@ -79,7 +79,7 @@ def test_the_fitted_file_tells_urgent_from_harmless_and_names_the_category(fitte
     assert (figures["phrases"], figures["urgent"]) == (240, 144)
     assert 0 < figures["threshold"] < 1
     assert figures["held_out_false_alarms"] <= 0.05
-    urgent, harmless = classifier.read("ho sangue"), classifier.read("ho dieta")
+    urgent, harmless = classifier.read("ho sangue sangue"), classifier.read("ho dieta dieta")
     assert urgent.probability > 0.5 > harmless.probability
     assert urgent.category == "bleeding"
 
