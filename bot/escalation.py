@@ -59,10 +59,13 @@ class _Wording:
 
     @property
     def home(self) -> str | None:
-        """The country whose help lines are offered: Italian without a country means Italy, Spanish could be any."""
+        """The country whose help lines are offered: Italian without a country means Italy, Spanish could be any.
+
+        A country that is told but not in the table has none: a line of Rome is of no use in Paris.
+        """
         if self.directory.country(self.country):
             return self.country
-        return "IT" if self.language is Language.ITALIAN else None
+        return "IT" if self.language is Language.ITALIAN and not self.country else None
 
     def text(self, key: str, **values: object) -> str:
         text = self.catalog.text(self.language, key, **{"n": self.n, **values})
@@ -81,9 +84,11 @@ class _Wording:
         return ", ".join(part for part in parts if part)
 
     def open_lines(self, kind: LineKind) -> str:
-        """The lines that answer now; without a country, one line a country; empty when there is none."""
+        """The lines that answer now; in Spanish without a country, one line a country; empty when there is none."""
         if self.home:
             return "; ".join(self.line(line) for line in self.directory.open_lines(self.home, kind, self.now))
+        if self.language is Language.ITALIAN:
+            return ""
         rows = []
         for code in self.directory.countries:
             open_lines = self.directory.open_lines(code, kind, self.now)
@@ -95,7 +100,8 @@ class _Wording:
 
 def _call_now(wording: _Wording, red_flag: RedFlag) -> tuple[str, ...]:
     first = wording.text("escalation.call_now")
-    if not wording.directory.knows_emergency_number(wording.country) and wording.language is Language.SPANISH:
+    is_abroad = wording.country is not None or wording.language is Language.SPANISH
+    if is_abroad and not wording.directory.knows_emergency_number(wording.country):
         first += " " + wording.text("escalation.local_number")
     body = wording.text("escalation.call_now.body_other" if red_flag.third_person else "escalation.call_now.body")
     return (first, body, *_silent(wording))

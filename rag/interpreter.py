@@ -198,8 +198,9 @@ class _Reader:
         return f"{self._topic_words(topic, between, message)}: {message.text}"
 
     def _instead(self, topic: _Message, message: _Message) -> str | None:
-        """The earlier question, asked of what this message names: after "Quanto dura l'influenza?", "e la tosse?" asks how long a
-        cough lasts. None when the message names nothing, adds a condition ("e se …") or only goes on telling ("e mal di testa").
+        """The earlier question, asked of what this message names: "Quanto dura l'influenza?", "e la tosse?".
+
+        None when the message names nothing, adds a condition ("e se …") or only goes on telling ("e mal di testa").
         """
         start = stripped(message.folded)
         opener = self._words.openers.match(start)

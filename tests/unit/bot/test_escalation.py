@@ -57,6 +57,16 @@ def test_spanish_without_a_country_names_the_number_of_each() -> None:
     assert all(number in first for number in ("112", "911", "123", "número local"))
 
 
+@pytest.mark.parametrize("country", ["FR", "other"])
+@pytest.mark.parametrize("level", Level)
+@pytest.mark.parametrize("minor", [False, True])
+def test_italian_in_a_country_not_in_the_table_is_sent_to_no_line_of_italy(country: str, level: Level, minor: bool) -> None:
+    text = whole(reply(level, IT, country, NIGHT, minor=minor))
+
+    assert not any(foreign in text for foreign in ("Where ARE U", "06 ", "02 ", "1522", "114", "19696", "Telefono Amico", "024"))
+    assert level is not Level.CALL_NOW or "numero locale" in text
+
+
 def test_italian_without_a_country_is_italy() -> None:
     assert reply(Level.CALL_NOW, IT, None).paragraphs[0] == "Chiami subito il 112."
 
