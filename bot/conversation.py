@@ -235,7 +235,9 @@ class Conversation:
         if message.kind is MessageKind.TEXT:
             session.keep_pending(message.text, now)
         repeated = session.note_escalation(red_flag, now)
-        outcome = Escalation(red_flag=red_flag, language=language_of(message, session), repeated=repeated)
+        language = language_of(message, session)
+        session.language_prior = language  # the next word may be too short to tell
+        outcome = Escalation(red_flag=red_flag, language=language, repeated=repeated)
         await self._send(outcome, message, session)
         return kind_of(outcome)
 
@@ -297,7 +299,7 @@ class Conversation:
 
 def _read(gate: SafetyGate, message: InboundMessage, session: Session, now: float) -> GateReading:
     if message.kind is MessageKind.BUTTON and message.text == ANSWER_PAYLOAD:
-        return GateReading()  # the patient has just said that it is no emergency
+        return GateReading(about=ANSWER_PAYLOAD)  # no emergency, the patient says: answered, with the emergency line first
     return gate.read(message.text, session.burst(now))
 
 
