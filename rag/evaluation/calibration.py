@@ -20,7 +20,7 @@ from rag.types import Question
 
 _Matrix = npt.NDArray[np.float64]
 
-_RIDGE = 1.0  # 200 questions, ten signs: without it single questions decide coefficients
+_RIDGE = 1.0  # 520 questions, ten signs: without it single questions decide coefficients
 _STEPS = 50
 _FOLDS = 5
 
@@ -88,14 +88,15 @@ def fit(signs: Sequence[CoverageSigns], covered: Sequence[bool]) -> CoverageWeig
 
     Questions that are refused whatever the coefficients are left out.
 
-    Each question is also fitted as if it had no word of another field: that list was written with these questions in sight, and
-    new ones will more often escape it.
+    Each question is also fitted as if it had no word of another field, and as if the lists knew none of its words of health: they
+    were written with these questions in sight, and new ones will more often escape them.
     """
     pairs = [(sign, is_covered) for sign, is_covered in zip(signs, covered, strict=True) if sign.may_be_covered]
     signs, covered = [sign for sign, _ in pairs], [is_covered for _, is_covered in pairs]
     escaped = [replace(sign, elsewhere=0.0) for sign in signs]
-    matrix = np.array([[1.0, *astuple(sign)] for sign in (*signs, *escaped)])
-    target = np.array([*covered, *covered], dtype=np.float64)
+    unknown = [replace(sign, topic_named=0.0, translated=0.0, is_about_health=0.0) for sign in signs]
+    matrix = np.array([[1.0, *astuple(sign)] for sign in (*signs, *escaped, *unknown)])
+    target = np.array([*covered, *covered, *covered], dtype=np.float64)
     balance = np.where(target > 0, 0.5 / target.mean(), 0.5 / (1 - target.mean()))
     penalty = np.full(matrix.shape[1], _RIDGE)
     penalty[0] = 0.0
