@@ -42,6 +42,7 @@ class Suspicion:
 
     probability: float
     category: str
+    category_share: float  # how sure the category is, 0 to 1
     is_urgent: bool
     is_harmless: bool
 
@@ -121,15 +122,17 @@ class RedFlagClassifier:
         """What a message sounds like. One of fewer than three words is neither urgent nor harmless."""
         pieces = windows(text)
         if not pieces:
-            return Suspicion(probability=0.5, category="", is_urgent=False, is_harmless=False)
+            return Suspicion(probability=0.5, category="", category_share=0.0, is_urgent=False, is_harmless=False)
         vectors = self._embedder.embed_queries(pieces)
         scores = [self.probability(piece, vector) for piece, vector in zip(pieces, vectors, strict=True)]
         worst = int(np.argmax(scores))
         centred = (vectors[worst] - self._weights.mean) / self._weights.scale
         likeness = centred @ self._weights.category + self._weights.category_bias
+        shares = np.exp(likeness - likeness.max())
         return Suspicion(
             probability=scores[worst],
             category=self._weights.categories[int(np.argmax(likeness))],
+            category_share=float(shares.max() / shares.sum()),
             is_urgent=scores[worst] >= self._weights.threshold,
             is_harmless=scores[worst] < _HARMLESS and len(text.split()) >= _FEWEST_TO_OVERRULE,
         )

@@ -17,6 +17,7 @@ from rag.models.protocols import Embedder
 __all__ = ["GateReading", "Level", "RedFlag", "RedFlagDataError", "SafetyGate"]
 
 _EARLIER = 2
+_NAMED_SHARE = 0.5  # of a category that the second reading is not sure of, only the number is given, not its own words
 
 
 # A person in danger from themselves or from others needs the words for that, with the emergency number first (`under_way`).
@@ -115,7 +116,8 @@ class SafetyGate:
             suspicion = self._classifier.read(f"{before}\n{text}")
         if not suspicion.is_urgent:
             return first
-        level = self._levels.get(suspicion.category, Level.CALL_NOW)
+        is_named = suspicion.category_share >= _NAMED_SHARE
+        level = self._levels.get(suspicion.category, Level.CALL_NOW) if is_named else Level.CALL_NOW
         return GateReading(red_flag=_of_scene(self._scenes.read(text), suspicion.category, level))
 
     def _was_urgent(self, before: str) -> bool:

@@ -113,7 +113,7 @@ def coverage_signs(
         topic_named=float(is_named),
         other_words=sum(token not in passages for token in strange) / max(len(tokens), 1),
         translated=float(is_translated),
-        is_about_health=float(is_translated or _names_topic(lower, words)),
+        is_about_health=float(is_translated or _names_topic(lower, words, says_more=bool(strange))),
         elsewhere=float(words.is_elsewhere(lower)),
     )
 
@@ -131,10 +131,11 @@ def topic_stems(texts: Iterable[str], language: Language) -> list[str]:
     return [stem(word, language) for word in named if " " not in word and not words.unspecific.match_length(word, 0)]
 
 
-def _names_topic(lower: str, words: IntentWords) -> bool:
-    """Whether a folded question has a health word that says of what; a phrase always does."""
+def _names_topic(lower: str, words: IntentWords, *, says_more: bool) -> bool:
+    """Whether a folded question has a health word that says of what: any, where the question says nothing more."""
+    spans = words.health_spans(lower)
     return any(
-        not words.unspecific.match_length(lower, start) or " " in lower[start:end] for start, end in words.health_spans(lower)
+        not says_more or " " in lower[start:end] or not words.unspecific.match_length(lower, start) for start, end in spans
     )
 
 
