@@ -42,9 +42,9 @@ class Suspicion:
 
     probability: float
     category: str
-    category_share: float  # how sure the category is, 0 to 1
     is_urgent: bool
     is_harmless: bool
+    category_share: float = 1.0  # how sure the category is, 0 to 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
