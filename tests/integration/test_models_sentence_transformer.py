@@ -49,7 +49,7 @@ def test_a_model_without_a_scheme_sees_no_prefix(embedder: SentenceTransformerEm
     assert _seen(embedder, monkeypatch) == (["fever"], ["fever"])
 
 
-def test_an_e5_model_sees_each_prefix_exactly_once(
+def test_an_e5_model_sees_each_prefix_exactly_once_h25(
     embedder: SentenceTransformerEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     e5 = SentenceTransformerEmbedder(_folder(), name="intfloat/multilingual-e5-large")

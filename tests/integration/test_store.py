@@ -132,7 +132,7 @@ def test_exactly_the_named_document_is_found_and_retired(store: IndexStore, docu
     assert list(store.content_hashes(ITALIAN)) == ["b"]
 
 
-def test_a_crafted_id_of_no_document_retires_nothing(store: IndexStore) -> None:
+def test_a_crafted_id_of_no_document_retires_nothing_h19(store: IndexStore) -> None:
     publish(store, Page("a", "Febbre", "La febbre alta"), Page("b", "Tosse", "La tosse secca"))
     publish(store, retired=["x' OR '1'='1", 'x" OR 1=1 --'])
     assert sorted(store.content_hashes(ITALIAN)) == ["a", "b"]

@@ -132,7 +132,7 @@ def test_long_section_is_cut_at_its_paragraphs_first() -> None:
     assert [chunk.text for chunk in chunks] == ["\n\n".join(paragraphs[i : i + 2]) for i in (0, 2, 4)]
 
 
-def test_last_sentence_of_a_paragraph_of_3000_words_is_in_a_chunk_and_quotable() -> None:
+def test_last_sentence_of_a_paragraph_of_3000_words_is_in_a_chunk_and_quotable_h26() -> None:
     text = " ".join(f"Questa frase numero {n} parla di altre cose della vita." for n in range(300))
     chunks, surfaces = cut(text + " La dose la decide solo il medico.")
 

@@ -46,7 +46,7 @@ def test_a_question_without_known_words_keeps_all_hits_in_order(text: str) -> No
     assert [hit.chunk.document_id for hit in Reranker().rerank(question(text), hits, STATISTICS)] == ["a", "b"]
 
 
-def test_no_hits_and_blank_hits_divide_nothing() -> None:
+def test_no_hits_and_blank_hits_divide_nothing_h27() -> None:
     assert Reranker().rerank(question("febbre"), [], STATISTICS) == []
     blank = found("a", "…", "…")
     assert Reranker().rerank(question("febbre"), [blank], STATISTICS) == [replace(blank, lexical=0.0)]
@@ -57,7 +57,7 @@ def test_a_word_in_every_candidate_still_counts_for_them() -> None:
     assert min(bm25_scores(["febbr"], passages, STATISTICS)) > 0.0
 
 
-def test_a_corpus_of_one_page_scores_above_zero() -> None:
+def test_a_corpus_of_one_page_scores_above_zero_h27() -> None:
     one = CorpusStatistics(n=1, avgdl=2.0, document_frequency={"febbr": 1, "alt": 1})
     assert bm25_scores(["febbr"], [["febbr", "alt"]], one)[0] > 0.0
 

@@ -135,7 +135,7 @@ def test_all_evidence_goes_into_the_prompt_if_it_fits_strongest_first() -> None:
     assert [line.split()[1] for line in body.splitlines() if line.startswith("- ")] == ["Frase0", "Frase1", "Frase2", "Frase3"]
 
 
-def test_the_weakest_evidence_is_left_out_until_the_prompt_fits() -> None:
+def test_the_weakest_evidence_is_left_out_until_the_prompt_fits_h23() -> None:
     model = ScriptedLanguageModel("Riposi.")
     list(Writer(model).drafts("Che fare?", evidence(6, words=180), ITALIAN, budget=Budget(max_tokens=150)))
 
