@@ -1,5 +1,6 @@
 """The gate's second reading with the packaged embedder and the shipped weights, on messages that are in none of its phrases."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -220,6 +221,17 @@ def test_what_only_the_messages_together_say_is_found() -> None:
     found = gate.reread("stringe", ("buongiorno", "il nonno", "guarda un punto")).red_flag
     assert found is not None
     assert classifier.shown[-1] == "il nonno\nguarda un punto\nstringe"
+
+
+@pytest.mark.parametrize(("share", "level"), [(0.9, Level.ABUSE), (0.3, Level.CALL_NOW)])
+def test_a_category_that_is_not_sure_gets_the_number_and_not_its_own_words(share: float, level: Level) -> None:
+    classifier = Certain(urgent=True)
+    classifier.suspicion = replace(classifier.suspicion, category="abuse", category_share=share)
+    gate = SafetyGate(RedFlagData.load(), classifier)  # type: ignore[arg-type]
+
+    found = gate.reread("ho i brividi e mi sento bollente").red_flag
+    assert found is not None
+    assert found.level is level
 
 
 def test_messages_that_were_urgent_before_are_not_joined_again() -> None:

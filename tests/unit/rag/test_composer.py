@@ -154,3 +154,24 @@ def test_a_quote_longer_than_an_answer_may_be_gives_way_to_the_next() -> None:
     made.fill()
 
     assert texts(made) == [FEVER]
+
+
+def test_when_to_see_a_doctor_keeps_its_place_though_other_evidence_is_stronger() -> None:
+    proof = evidence(FEVER, WATER, "Il paracetamolo può abbassare la febbre e ridurre il malessere di chi ce l'ha.", DOCTOR)
+    proof[-1] = replace(proof[-1], is_advice=True)
+    made = composer(proof)
+    made.open()
+    made.fill()
+
+    assert texts(made)[:2] == [FEVER, DOCTOR]
+
+
+def test_advice_that_a_draft_already_gives_is_not_quoted_again() -> None:
+    proof = evidence(FEVER, DOCTOR)
+    proof[-1] = replace(proof[-1], is_advice=True)
+    made = composer(proof)
+    made.open()
+    made.take([Draft(text=DOCTOR)])
+    made.fill()
+
+    assert texts(made) == [FEVER, DOCTOR]
