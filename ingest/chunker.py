@@ -9,7 +9,7 @@ from locales.language import Language
 from rag.types import Chunk, Document, Sentence, Surface, SurfaceKind
 
 # Part of what an unchanged page is recognised by: raise it when the same page would be cut or embedded in another way.
-CHUNKER_VERSION = "1"
+CHUNKER_VERSION = "2"
 
 # The starter embedder reads 512 tokens. A section of 300 words is about 450 and stays whole: its sentences are judged one by
 # one later, so a long chunk costs no precision, while a cut would part a warning from what it limits.

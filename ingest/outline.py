@@ -5,7 +5,8 @@ A list item is a unit that knows its lead-ins: "antibiotici" says one thing unde
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from rag.text import split_sentences
 
@@ -14,8 +15,12 @@ _ITEM = re.compile(r"( *)- (.+)", re.DOTALL)
 _END_MARKS = (".", "!", "?", "…", ":", ".»", ".”", '."')
 # A list quoted whole is longer than an answer may be (75 words): beyond this it is searched, but is no evidence.
 _LONGEST_LIST_QUOTE_WORDS = 80
+# One item of a list, quoted with its lead-in, reads as if it were all: "Chiami se: ha le labbra blu." A list of at most so many
+# words, lead-ins counted, is quoted whole; a longer one would leave an answer of 75 words no room for a second sentence.
+_LONGEST_WHOLE_LIST_WORDS = 60
 
-_LOOSE_END = re.compile(r"\s*[;,]\s*(?:e|ed|o|od|oppure|y|u)?$")
+_SPEAKING_MARKS = ("!", "?", "…", ":")
+_LOOSE_END = re.compile(r"(?:\s*[;,]\s*(?:e|ed|o|od|oppure|y|u)?|(?<!\.)\.)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +103,18 @@ def _units(lines: Sequence[str], *, introduction: str) -> tuple[Unit, ...]:
             units.extend(Unit(text=sentence, block=block, quotable=not sentence.endswith(":")) for sentence in found[1:])
             lead = units[-1]
             dangling = lead if lead.text.endswith(":") else None
-    return tuple(units)
+    return tuple(_with_short_lists_whole(units))
+
+
+def _with_short_lists_whole(units: Sequence[Unit]) -> Iterator[Unit]:
+    """Make one unit of the items of a short list, those below one lead-in that follow each other."""
+    for (level, leads), siblings in groupby(units, key=lambda unit: (unit.level, unit.leads)):
+        items = list(siblings)
+        words = sum(len(unit.text.split()) for unit in (*leads, *items))
+        if level is None or words > _LONGEST_WHOLE_LIST_WORDS or not all(unit.quotable for unit in items):
+            yield from items
+        else:
+            yield replace(items[0], text=f"\n{'  ' * level}- ".join(unit.text for unit in items))
 
 
 def _is_quotable_item(text: str) -> bool:
@@ -142,7 +158,7 @@ def _in_one_line(text: str) -> str:
     first, *rest = re.split(r"\n *- ", text)
     joined = first
     for part in rest:
-        joined = f"{joined} {part}" if joined.endswith(_END_MARKS) else f"{_LOOSE_END.sub('', joined)}; {part}"
+        joined = f"{joined} {part}" if joined.endswith(_SPEAKING_MARKS) else f"{_LOOSE_END.sub('', joined)}; {part}"
     return joined
 
 

@@ -59,16 +59,25 @@ def test_heading_without_text_is_no_chunk() -> None:
 def test_sentences_point_at_themselves_in_the_text() -> None:
     (chunk,), _ = cut("Dà febbre alta. Può dare:\n- tosse\n- vomito\n\nDura poco.")
 
-    assert [chunk.text[s.start : s.end] for s in chunk.sentences] == ["Dà febbre alta.", "tosse", "vomito", "Dura poco."]
+    assert [chunk.text[s.start : s.end] for s in chunk.sentences] == ["Dà febbre alta.", "tosse\n- vomito", "Dura poco."]
 
 
-def test_list_item_is_quoted_with_its_lead_in() -> None:
+def test_short_list_is_quoted_whole_with_its_lead_in() -> None:
     assert quotes("Beva molto. Non prenda antibiotici per:\n- raffreddore;\n- tosse; e\n- mal di gola.") == [
         "Beva molto.",
-        "Non prenda antibiotici per: raffreddore.",
-        "Non prenda antibiotici per: tosse.",
-        "Non prenda antibiotici per: mal di gola.",
+        "Non prenda antibiotici per: raffreddore; tosse; mal di gola.",
     ]
+
+
+def test_full_stops_between_the_items_of_a_list_quoted_whole_become_semicolons() -> None:
+    assert quotes("Llame si tiene:\n- Fiebre alta.\n- ¿Sangre?\n- Tos.") == ["Llame si tiene: Fiebre alta; ¿Sangre? Tos."]
+
+
+def test_item_of_a_long_list_is_quoted_with_its_lead_in() -> None:
+    items = [f"disturbo numero {n} che dura da molti giorni" for n in range(6)]
+    text = "Chiami il medico per:\n" + "\n".join(f"- {item}" for item in items)
+
+    assert quotes(text) == [f"Chiami il medico per: {item}." for item in items]
 
 
 def test_lead_in_without_a_colon_goes_with_the_items_too() -> None:
@@ -85,12 +94,12 @@ def test_list_without_a_lead_in_is_led_in_by_its_heading_or_the_title() -> None:
 
 def test_inner_item_is_quoted_with_its_outer_item() -> None:
     text = "Eviti:\n- farmaci:\n  - aspirina\n  - cortisone\n- alcol"
-    assert quotes(text) == ["Eviti: farmaci: aspirina.", "Eviti: farmaci: cortisone.", "Eviti: alcol."]
+    assert quotes(text) == ["Eviti: farmaci: aspirina; cortisone.", "Eviti: alcol."]
 
 
 def test_list_that_lost_its_levels_is_quoted_whole_from_the_inner_lead_in_on() -> None:
     text = plain_lines("Puede:\n• Descansar\n• Evitar:\n• El alcohol\n• El humo")
-    assert quotes(text) == ["Puede: Descansar.", "Puede: Evitar: El alcohol; El humo."]
+    assert quotes(text) == ["Puede: Descansar; Evitar: El alcohol; El humo."]
 
 
 def test_flattened_list_too_long_to_quote_is_searched_but_no_evidence() -> None:
