@@ -3,18 +3,15 @@
 import asyncio
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from bot.errors import BotError
-from bot.evaluation.shipped import Half
-from bot.tables import print_figures, print_report
+from bot.evaluation.commands import evaluation
+from bot.tables import print_report
+from bot.terminal import ERR, OUT, AsJson, busy, start
 from channels.errors import ChannelError
 from ingest.errors import IngestError
 from locales.language import Language
@@ -32,15 +29,8 @@ cli = typer.Typer(
     add_completion=False,
 )
 models = typer.Typer(help="The models: which there are, and fetching them.", no_args_is_help=True)
-evaluation = typer.Typer(help="Measure retrieval, the safety gate and answers.", no_args_is_help=True)
 cli.add_typer(models, name="models")
 cli.add_typer(evaluation, name="eval")
-
-_out = Console()
-_err = Console(stderr=True)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-InputFile = Annotated[Path, typer.Option(exists=True, dir_okay=False, readable=True)]
 
 
 def main() -> None:
@@ -48,7 +38,7 @@ def main() -> None:
     try:
         cli()
     except (BotError, RagError, IngestError, ChannelError) as error:
-        _err.print(f"salus: {error}", markup=False, highlight=False, soft_wrap=True)
+        ERR.print(f"salus: {error}", markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -58,7 +48,7 @@ def main() -> None:
         from bot.telemetry import error_name, place_of
 
         place = place_of(error.__traceback__)
-        _err.print(f"salus: unexpected {error_name(error)} at {place}. Please report it.", markup=False, highlight=False)
+        ERR.print(f"salus: unexpected {error_name(error)} at {place}. Please report it.", markup=False, highlight=False)
         sys.exit(1)
 
 
@@ -71,11 +61,11 @@ def ask(
     as_json: AsJson = False,
 ) -> None:
     """Ask one question and print the answer with its sources."""
-    settings = _start(quiet=True)
+    settings = start(quiet=True)
     from bot.asker import Asker
     from bot.loading import load_gate, load_renderer
 
-    with _busy("Thinking…"):
+    with busy("Thinking…"):
         asker = Asker(load_gate(), load_renderer(settings), lambda: _open_answerer(settings), country=country)
         asked = asker.ask(question, language=lang, mode=mode, deadline_s=settings.answer_deadline_s)
     if as_json:
@@ -87,24 +77,24 @@ def ask(
     from channels.messages import Patient, Platform
 
     reader = Patient(platform=Platform.CONSOLE, identity="", address="")
-    asyncio.run(ConsoleChannel(_out).send(reader, replace(asked.message, buttons=())))
+    asyncio.run(ConsoleChannel(OUT).send(reader, replace(asked.message, buttons=())))
 
 
 @cli.command()
 def chat() -> None:
     """Talk to the bot in this terminal; Ctrl-D ends it and nothing is kept."""
-    settings = _start(quiet=True)
+    settings = start(quiet=True)
     from bot.app import build
     from channels.console_channel import ConsoleChannel
 
-    console = ConsoleChannel(_out, when_idle=lambda: app.conversation.idle())
-    with _busy("Loading the models…"):
+    console = ConsoleChannel(OUT, when_idle=lambda: app.conversation.idle())
+    with busy("Loading the models…"):
         app = build(settings, channels=[console])
     if app.is_extractive:
-        _err.print("No generator is used: answers are quotes of the sources.", style="yellow")
+        ERR.print("No generator is used: answers are quotes of the sources.", style="yellow")
 
     async def converse() -> None:
-        with _busy("Warming up…"):
+        with busy("Warming up…"):
             await app.start(with_web=False)
         try:
             await console.wait_closed()
@@ -117,13 +107,13 @@ def chat() -> None:
 @cli.command()
 def serve() -> None:
     """Run the bot: messengers, webhooks and source pages, until SIGTERM or Ctrl-C."""
-    settings = _start()
+    settings = start()
     from bot.app import build
 
-    with _busy("Loading the models…"):
+    with busy("Loading the models…"):
         app = build(settings)
     if app.is_extractive:
-        _err.print("No generator is used: answers are quotes of the sources.", style="yellow")
+        ERR.print("No generator is used: answers are quotes of the sources.", style="yellow")
     asyncio.run(app.serve())
 
 
@@ -134,15 +124,15 @@ def ingest(
     as_json: AsJson = False,
 ) -> None:
     """Read the sources and publish what changed."""
-    settings = _start(quiet=True)
+    settings = start(quiet=True)
     from bot.progress import ingest_progress
     from ingest.report import RunReport
     from ingest.run import run_ingest
     from rag.models.load import load_embedder
 
-    with _busy("Loading the embedder…"):
+    with busy("Loading the embedder…"):
         embedder = load_embedder(settings.embedder, settings.home, settings.threads)
-    with ingest_progress(_err) as on_progress:
+    with ingest_progress(ERR) as on_progress:
         report: RunReport = asyncio.run(
             run_ingest(
                 settings.home, embedder, source_id=source, own_sources=settings.sources, full=full, on_progress=on_progress
@@ -151,7 +141,7 @@ def ingest(
     if as_json:
         print(json.dumps(report.as_dict(), ensure_ascii=False, indent=2, default=str))  # noqa: T201
     else:
-        print_report(report, _out, _err)
+        print_report(report, OUT, ERR)
     if report.problems:
         sys.exit(1)
 
@@ -159,7 +149,7 @@ def ingest(
 @models.command("list")
 def list_models() -> None:
     """Show the models that Salus knows by name and whether they are here."""
-    settings = _start(quiet=True)
+    settings = start(quiet=True)
     from rag.models.load import is_local
     from rag.models.registry import rows
 
@@ -168,7 +158,7 @@ def list_models() -> None:
         size = f"{row.size / 1e6:,.0f} MB" if row.size else "in its package" if row.package else "—"
         used = name in {settings.generator, settings.embedder}
         table.add_row(name, row.role.value, size, row.licence, _mark(is_local(name, settings.home)), "✓" if used else "")
-    _out.print(table)
+    OUT.print(table)
 
 
 @models.command("pull")
@@ -176,7 +166,7 @@ def pull_models(
     names: Annotated[list[str] | None, typer.Argument(help="Registry or hub names; the configured models when left out.")] = None,
 ) -> None:
     """Fetch models that are not on this machine yet."""
-    settings = _start(quiet=True)
+    settings = start(quiet=True)
     from rag.models.download import pull
     from rag.models.load import NO_MODEL, is_local
     from rag.models.progress import shown
@@ -184,17 +174,17 @@ def pull_models(
     wanted = names or [name for name in (settings.embedder, settings.generator) if name.lower() != NO_MODEL]
     for name in wanted:
         if not names and is_local(name, settings.home):
-            _out.print(f"{name}: already here", highlight=False, markup=False)
+            OUT.print(f"{name}: already here", highlight=False, markup=False)
             continue
-        with shown(_err) as report:
+        with shown(ERR) as report:
             path = pull(name, settings.home, progress=report)
-        _out.print(f"{name}: {path}", highlight=False, markup=False, soft_wrap=True)
+        OUT.print(f"{name}: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 @cli.command()
 def doctor() -> None:
     """Check that everything the bot needs is in order."""
-    settings = _start(quiet=True)
+    settings = start(quiet=True)
     from bot.doctor import examine
 
     healthy = True
@@ -202,96 +192,21 @@ def doctor() -> None:
         healthy &= finding.is_ok or finding.is_advice
         style = "green" if finding.is_ok else "yellow" if finding.is_advice else "red"
         mark = "✓" if finding.is_ok else "!" if finding.is_advice else "✗"
-        _out.print(f"[{style}]{mark}[/] ", end="")
-        _out.print(f"{finding.subject}: {finding.text}", highlight=False, markup=False, soft_wrap=True)
+        OUT.print(f"[{style}]{mark}[/] ", end="")
+        OUT.print(f"{finding.subject}: {finding.text}", highlight=False, markup=False, soft_wrap=True)
     if not healthy:
         sys.exit(1)
-
-
-@evaluation.command("retrieval")
-def evaluate_retrieval(docs: InputFile, queries: InputFile, as_json: AsJson = False) -> None:
-    """Measure how well questions find their pages."""
-    settings = _start(quiet=True)
-    from bot.evaluation.retrieval import evaluate_retrieval as measure
-    from bot.progress import counted_progress
-    from rag.models.load import load_embedder
-
-    with _busy("Loading the embedder…"):
-        embedder = load_embedder(settings.embedder, settings.home, settings.threads)
-    with counted_progress(_err) as progress:
-        figures = measure(docs, queries, embedder, cache_dir=settings.home / "eval", progress=progress)
-    print_figures(figures, _out, as_json=as_json)
-
-
-@evaluation.command("safety")
-def evaluate_safety(phrases: InputFile, as_json: AsJson = False) -> None:
-    """Measure what the safety gate catches and what it takes for an emergency wrongly."""
-    _start(quiet=True)
-    from bot.evaluation.safety import evaluate_safety as measure
-
-    print_figures(measure(phrases), _out, as_json=as_json)
-
-
-@evaluation.command("fit-gate")
-def fit_gate(as_json: AsJson = False) -> None:
-    """Fit the gate's second reading to the phrases that ship with the project, and write it into `locales/`."""
-    settings = _start(quiet=True)
-    from bot.evaluation.cached_embedder import CachedEmbedder
-    from bot.evaluation.gate_fitting import fit_gate as fit
-    from bot.progress import counted_progress
-    from rag.models.e5 import E5Embedder
-
-    with counted_progress(_err) as progress:
-        embedder = CachedEmbedder(E5Embedder(settings.threads), settings.home / "eval")
-        figures = fit(embedder, progress)
-        embedder.save()
-    print_figures(figures, _out, as_json=as_json)
-
-
-@evaluation.command("answers")
-def evaluate_answers(questions: InputFile, as_json: AsJson = False) -> None:
-    """Answer a file of questions: one record a line, and a summary."""
-    settings = _start(quiet=True)
-    from bot.evaluation.answers import evaluate_answers as measure
-    from bot.progress import counted_progress
-
-    with counted_progress(_err) as progress:
-        measure(settings, questions, as_json=as_json, progress=progress)
-
-
-@evaluation.command("all")
-def evaluate_all(
-    half: Annotated[Half, typer.Option(help="The half that is tuned on, or the one that is only reported.")] = Half.DEV,
-    as_json: AsJson = False,
-) -> None:
-    """Run every evaluation that needs no generator on the sets that ship with the project."""
-    settings = _start(quiet=True)
-    from bot.evaluation.everything import evaluate_all as measure
-    from bot.progress import counted_progress
-
-    with counted_progress(_err) as progress:
-        measure(settings, half, as_json=as_json, progress=progress)
 
 
 @cli.command()
 def bench(as_json: AsJson = False) -> None:
     """Measure how long answers take on this machine."""
-    settings = _start(quiet=True)
+    settings = start(quiet=True)
     from bot.evaluation.bench import bench as measure
     from bot.progress import counted_progress
 
-    with counted_progress(_err) as progress:
+    with counted_progress(ERR) as progress:
         measure(settings, as_json=as_json, progress=progress)
-
-
-def _start(*, quiet: bool = False) -> "Settings":
-    """Read the settings and set the log up; `quiet` keeps a terminal free of all but warnings."""
-    from bot.settings import load_settings
-    from bot.telemetry import configure
-
-    settings = load_settings()
-    configure("ERROR" if quiet and settings.log_level != "DEBUG" else settings.log_level)
-    return settings
 
 
 def _open_answerer(settings: "Settings") -> Any:  # noqa: ANN401 - importing its class takes seconds
@@ -299,12 +214,6 @@ def _open_answerer(settings: "Settings") -> Any:  # noqa: ANN401 - importing its
     from rag.build import build_answerer
 
     return build_answerer(rag_settings(settings))
-
-
-@contextmanager
-def _busy(text: str) -> Iterator[None]:
-    with _err.status(text):
-        yield
 
 
 def _mark(is_true: bool) -> str:

@@ -1,6 +1,7 @@
 """The answering line: interpret, expand, retrieve, rerank, score evidence, write, align. Read it from top to bottom."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from locales.language import Language
 from rag.aligner import Aligner
@@ -10,7 +11,7 @@ from rag.evidence import EvidenceSelector
 from rag.expander import Expander
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
-from rag.models.protocols import Budget, Embedder, Usage
+from rag.models.protocols import Budget, Embedder, Usage, Vectors
 from rag.paraphraser import Paraphraser
 from rag.reranker import Reranker
 from rag.retriever import Retriever
@@ -31,6 +32,7 @@ from rag.types import (
     Mode,
     NoticeKind,
     Preface,
+    Query,
     Question,
     Reply,
     SentenceKind,
@@ -46,10 +48,17 @@ _COURTESIES = {Intent.GREETING: NoticeKind.GREETING, Intent.THANKS: NoticeKind.T
 _PREFACES = {Intent.OWN_DOSE: Preface.OWN_DOSE, Intent.READING: Preface.READING}
 _REFUSALS = {Intent.OWN_DOSE: AbstentionKind.OWN_DOSE, Intent.READING: AbstentionKind.READING}
 _CANDIDATES = 15
-_PASSAGES = 5
+_PASSAGES = 5  # the best of them, from which evidence is chosen
 _JOINED = 2  # evidence sentences that the generator works with: the starter models join two well, and each costs half a second
 _MAX_FURTHER_READING = 2
 _MAX_TOKENS = 150
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    query: Query
+    question_vector: Vectors
+    hits: list[Hit]
 
 
 class Answerer:
@@ -129,6 +138,17 @@ class Answerer:
         watch.mark("total")
         return AnsweringRun(reply=reply, interpretation=interpretation, timings_s=watch.timings_s)
 
+    def find(self, question: Question) -> list[Hit]:
+        """Find the passages that an answer to a question would be made from, best first, whatever the question is about.
+
+        Raises:
+            StoreError: If nothing has been published in the question's language, or the index cannot be read.
+        """
+        interpretation = self._interpreter.interpret(question)
+        budget = Budget(max_tokens=_MAX_TOKENS)
+        reader = self.reader(interpretation.language)
+        return self._find(interpretation, question.country, reader, budget, Stopwatch()).hits
+
     def _search_and_write(
         self,
         interpretation: Interpretation,
@@ -144,19 +164,12 @@ class Answerer:
         except IndexMissing:
             return Abstention(kind=AbstentionKind.NO_CONTENT, language=language)
         _go_on(budget)
-        with watch.stage("expand"):
-            query = self._expander.expand(interpretation, country)
-            if self._paraphraser is not None:
-                query = self._paraphraser.paraphrase(query, budget)
-        with watch.stage("retrieve"):
-            vectors = list(self.embedder.embed_queries([query.question, *query.expansions]))
-            hits = self._retriever.retrieve(query, k=_CANDIDATES, reader=reader, vectors=vectors)
-        with watch.stage("rerank"):
-            best = self._reranker.rerank(query, hits, reader.statistics, k=_PASSAGES)
+        found = self._find(interpretation, country, reader, budget, watch)
+        best = found.hits[:_PASSAGES]
         _go_on(budget)
         with watch.stage("evidence"):
             evidence = self._selectors[language].select(
-                interpretation, best, reader, expansions=query.expansions, query_vector=vectors[0]
+                interpretation, best, reader, expansions=found.query.expansions, query_vector=found.question_vector
             )
         if not evidence:
             return Abstention(kind=self._refusal(interpretation, reader), language=language)
@@ -165,6 +178,20 @@ class Answerer:
         if not composer.sentences:  # each one is longer than an answer may be
             return Abstention(kind=AbstentionKind.NO_EVIDENCE, language=language)
         return self._answer(interpretation, composer, best, reader, mode)
+
+    def _find(
+        self, interpretation: Interpretation, country: str | None, reader: IndexReader, budget: Budget, watch: Stopwatch
+    ) -> _Found:
+        with watch.stage("expand"):
+            query = self._expander.expand(interpretation, country)
+            if self._paraphraser is not None:
+                query = self._paraphraser.paraphrase(query, budget)
+        with watch.stage("retrieve"):
+            vectors = list(self.embedder.embed_queries([query.question, *query.expansions]))
+            hits = self._retriever.retrieve(query, k=_CANDIDATES, reader=reader, vectors=vectors)
+        with watch.stage("rerank"):
+            hits = self._reranker.rerank(query, hits, reader.statistics, k=_CANDIDATES)
+        return _Found(query, vectors[0], hits)
 
     def _compose(
         self,

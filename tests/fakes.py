@@ -16,7 +16,7 @@ from channels.base import Receive
 from channels.messages import OutboundMessage, Patient, Platform
 from rag.errors import Cancelled, DeadlineExceeded
 from rag.models.protocols import Budget, Prompt, Usage, Vectors
-from rag.types import AnsweringRun, Intent, Interpretation, Question, Reply
+from rag.types import AnsweringRun, Hit, Intent, Interpretation, Question, Reply
 
 
 class HashEmbedder:
@@ -153,6 +153,7 @@ class ScriptedAnswerer:
         self.replies = list(replies)
         self.delay_s = delay_s
         self.questions: list[Question] = []
+        self.hits: list[Hit] = []
         self.most_at_once = 0
         self._running = 0
 
@@ -175,6 +176,9 @@ class ScriptedAnswerer:
             raise reply
         interpretation = Interpretation(language=reply.language, intent=Intent.QUESTION, self_contained=question.text)
         return AnsweringRun(reply=reply, interpretation=interpretation, timings_s={"total": 0.1})
+
+    def find(self, question: Question) -> list[Hit]:
+        return self.hits
 
 
 class ScriptedGate:

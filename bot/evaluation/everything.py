@@ -11,8 +11,17 @@ from bot.asker import Asker
 from bot.errors import BotError
 from bot.evaluation.alignment import evaluate_alignment
 from bot.evaluation.coverage import evaluate_follow_ups, evaluate_topicality
+from bot.evaluation.pages import evaluate_pages
 from bot.evaluation.safety import evaluate_safety
-from bot.evaluation.shipped import Half, alignment_pairs, follow_ups, safety_phrases, topicality_questions
+from bot.evaluation.shipped import (
+    Half,
+    alignment_pairs,
+    category_phrases,
+    follow_ups,
+    page_questions,
+    safety_phrases,
+    topicality_questions,
+)
 from bot.loading import load_gate, load_renderer, rag_settings
 from bot.progress import Counted
 from bot.settings import Settings
@@ -23,6 +32,7 @@ from rag.models.load import NO_MODEL
 _FLOORS = {
     "safety recall": 0.97,
     "safety silence": 0.95,  # 1 − false alarms
+    "pages": 0.95,  # found among the first five
     "on_topic": 0.90,
     "off_topic": 0.90,
     "alignment precision": 0.95,
@@ -35,7 +45,7 @@ class BelowFloor(BotError):
 
 
 def evaluate_all(settings: Settings, half: Half, *, as_json: bool, progress: Counted) -> None:
-    """Measure the gate, the aligner, coverage and follow-ups, and print a table.
+    """Measure the gate, the aligner, retrieval, coverage and follow-ups, and print a table.
 
     Raises:
         BelowFloor: If a figure is below its floor; everything is measured and printed first.
@@ -46,7 +56,9 @@ def evaluate_all(settings: Settings, half: Half, *, as_json: bool, progress: Cou
     report = {
         "half": half.value,
         "safety": evaluate_safety(safety_phrases(half)),
+        "safety_all_categories": evaluate_safety(category_phrases(half)),
         "alignment": evaluate_alignment(alignment_pairs(half)),
+        "pages": evaluate_pages(page_questions(half), answerer, asker, progress),
         "topicality": evaluate_topicality(topicality_questions(half), asker, progress),
         "follow_ups": evaluate_follow_ups(follow_ups(), answerer, progress),
     }
@@ -63,12 +75,17 @@ def evaluate_all(settings: Settings, half: Half, *, as_json: bool, progress: Cou
 def _rows(report: dict[str, Any]) -> list[tuple[str, float, float]]:
     """(name, figure, floor), in the order of the report."""
     rows = []
-    for lang, rates in report["safety"]["by_language"].items():
-        rows.append((f"safety recall, {lang}", rates["recall"], _FLOORS["safety recall"]))
-        rows.append((f"safety silence, {lang}", round(1 - rates["false_alarm_rate"], 4), _FLOORS["safety silence"]))
+    for part, said in (("safety", ""), ("safety_all_categories", ", all categories")):
+        for lang, rates in report[part]["by_language"].items():
+            rows.append((f"safety recall{said}, {lang}", rates["recall"], _FLOORS["safety recall"]))
+            rows.append((f"safety silence{said}, {lang}", round(1 - rates["false_alarm_rate"], 4), _FLOORS["safety silence"]))
     for row in report["alignment"]["rows"]:
         rows.append((f"{row['set']} precision", row["precision"], _FLOORS["alignment precision"]))
         rows.append((f"{row['set']} recall", row["recall"], 0.0))
+    for row in report["pages"]["rows"]:
+        rows.append((f"{row['set']} among the first five", row["first_five"], _FLOORS["pages"]))
+        rows.append((f"{row['set']} answered from", row["from_the_page"], 0.0))
+        rows.append((f"{row['set']} taken for an emergency", row["escalated"], 0.0))
     for row in report["topicality"]["rows"] + report["follow_ups"]["rows"]:
         rows.append((row["set"], row["right"], _FLOORS[row["set"].removesuffix("_it").removesuffix("_es")]))
     return rows

@@ -26,6 +26,16 @@ def safety_phrases(half: Half) -> Path:
     return _ROOT / "safety" / f"phrases_{half.value}.jsonl"
 
 
+def category_phrases(half: Half) -> Path:
+    """Urgent and harmless messages of all categories, the same number of each."""
+    return _ROOT / "safety" / f"phrases_all_{half.value}.jsonl"
+
+
+def page_questions(half: Half) -> Path:
+    """A lay question a starter page and language."""
+    return _ROOT / "questions" / f"starter_{half.value}.jsonl"
+
+
 def topicality_questions(half: Half) -> Path:
     """Questions that the starter corpus covers, and questions that are none of its business."""
     return _ROOT / "questions" / f"topicality_{half.value}.jsonl"

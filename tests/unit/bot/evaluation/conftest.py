@@ -9,6 +9,7 @@ import pytest
 
 from bot.asker import Asker
 from bot.renderer import Renderer
+from bot.safety import RedFlag
 from bot.source_address import SourceAddresses
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
@@ -33,11 +34,11 @@ def write_set(tmp_path: Path) -> WriteSet:
 
 @pytest.fixture
 def make_asker() -> MakeAsker:
-    """Makes an asker that gives the replies one after the other; its gate is silent."""
+    """Makes an asker that gives the replies one after the other; its gate fires at the words in `flags`."""
 
-    def make(*replies: Reply) -> Asker:
+    def make(*replies: Reply, flags: dict[str, RedFlag] | None = None) -> Asker:
         answerer = ScriptedAnswerer(*replies)
         renderer = Renderer(Catalog.load(), EmergencyDirectory.load(), SourceAddresses("https://bot.example.org"))
-        return Asker(ScriptedGate(), renderer, lambda: answerer)  # type: ignore[arg-type]
+        return Asker(ScriptedGate(flags), renderer, lambda: answerer)  # type: ignore[arg-type]
 
     return make

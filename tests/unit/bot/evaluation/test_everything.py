@@ -19,6 +19,10 @@ def good() -> dict[str, Report]:
     by_language = {"it": {"recall": 1.0, "false_alarm_rate": 0.0}, "es": {"recall": 1.0, "false_alarm_rate": 0.0}}
     return {
         "safety": {"by_language": by_language},
+        "safety_all_categories": {"by_language": {lang: dict(rates) for lang, rates in by_language.items()}},
+        "pages": {
+            "rows": [{"set": f"pages_{lang}", "first_five": 1.0, "from_the_page": 0.9, "escalated": 0.0} for lang in ("it", "es")]
+        },
         "alignment": {"rows": [{"set": f"alignment_{lang}", "precision": 1.0, "recall": 0.4} for lang in ("it", "es")]},
         "topicality": {
             "rows": [{"set": f"{topic}_topic_{lang}", "right": 1.0} for topic in ("on", "off") for lang in ("it", "es")]
@@ -48,7 +52,9 @@ def measure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., No
 
         monkeypatch.setattr(everything, "build_answerer", build)
         monkeypatch.setattr(everything, "load_gate", load_gate)
-        monkeypatch.setattr(everything, "evaluate_safety", lambda _: figures["safety"])
+        safety = {"phrases_dev.jsonl": "safety", "phrases_all_dev.jsonl": "safety_all_categories"}
+        monkeypatch.setattr(everything, "evaluate_safety", lambda path: figures[safety[path.name]])
+        monkeypatch.setattr(everything, "evaluate_pages", lambda *_: figures["pages"])
         monkeypatch.setattr(everything, "evaluate_alignment", lambda _: figures["alignment"])
         monkeypatch.setattr(everything, "evaluate_topicality", lambda *_: figures["topicality"])
         monkeypatch.setattr(everything, "evaluate_follow_ups", lambda *_: figures["follow_ups"])
@@ -84,6 +90,11 @@ def test_the_gate_reads_with_the_embedder_that_is_loaded_already(measure: Callab
     [
         (lambda figures: figures["safety"]["by_language"]["es"].update(recall=0.96), "safety recall, es"),
         (lambda figures: figures["safety"]["by_language"]["it"].update(false_alarm_rate=0.06), "safety silence, it"),
+        (
+            lambda figures: figures["safety_all_categories"]["by_language"]["it"].update(recall=0.96),
+            "safety recall, all categories, it",
+        ),
+        (lambda figures: figures["pages"]["rows"][1].update(first_five=0.94), "pages_es among the first five"),
         (lambda figures: figures["alignment"]["rows"][0].update(precision=0.94), "alignment_it precision"),
         (lambda figures: figures["topicality"]["rows"][0].update(right=0.89), "on_topic_it"),
         (lambda figures: figures["topicality"]["rows"][3].update(right=0.89), "off_topic_es"),

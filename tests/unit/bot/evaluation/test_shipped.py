@@ -14,7 +14,13 @@ def lines(tmp_path: Path, text: str | bytes) -> Path:
 
 @pytest.mark.parametrize("half", list(Half))
 def test_each_set_is_shipped_in_both_halves(half: Half) -> None:
-    for where in (shipped.safety_phrases, shipped.topicality_questions, shipped.alignment_pairs):
+    for where in (
+        shipped.safety_phrases,
+        shipped.category_phrases,
+        shipped.page_questions,
+        shipped.topicality_questions,
+        shipped.alignment_pairs,
+    ):
         assert where(half).is_file()
         assert half.value in where(half).name
 

@@ -1,0 +1,100 @@
+"""`salus eval …`: the evaluations as commands. Each imports what it needs, as in `bot/cli.py`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bot.evaluation.shipped import Half
+from bot.tables import print_figures
+from bot.terminal import ERR, OUT, AsJson, busy, start
+
+evaluation = typer.Typer(help="Measure retrieval, the safety gate and answers.", no_args_is_help=True)
+
+InputFile = Annotated[Path, typer.Option(exists=True, dir_okay=False, readable=True)]
+
+
+@evaluation.command("retrieval")
+def evaluate_retrieval(docs: InputFile, queries: InputFile, as_json: AsJson = False) -> None:
+    """Measure how well questions find their pages."""
+    settings = start(quiet=True)
+    from bot.evaluation.retrieval import evaluate_retrieval as measure
+    from bot.progress import counted_progress
+    from rag.models.load import load_embedder
+
+    with busy("Loading the embedder…"):
+        embedder = load_embedder(settings.embedder, settings.home, settings.threads)
+    with counted_progress(ERR) as progress:
+        figures = measure(docs, queries, embedder, cache_dir=settings.home / "eval", progress=progress)
+    print_figures(figures, OUT, as_json=as_json)
+
+
+@evaluation.command("safety")
+def evaluate_safety(phrases: InputFile, as_json: AsJson = False) -> None:
+    """Measure what the safety gate catches and what it takes for an emergency wrongly."""
+    start(quiet=True)
+    from bot.evaluation.safety import evaluate_safety as measure
+
+    print_figures(measure(phrases), OUT, as_json=as_json)
+
+
+@evaluation.command("pages")
+def evaluate_pages(questions: InputFile, as_json: AsJson = False) -> None:
+    """Measure how well lay questions find the starter pages, and are answered from them."""
+    settings = start(quiet=True)
+    from dataclasses import replace
+
+    from bot.asker import Asker
+    from bot.evaluation.pages import evaluate_pages as measure
+    from bot.loading import load_gate, load_renderer, rag_settings
+    from bot.progress import counted_progress
+    from rag.build import build_answerer
+    from rag.models.load import NO_MODEL
+
+    with busy("Loading the embedder…"):
+        answerer = build_answerer(replace(rag_settings(settings), generator=NO_MODEL))
+        asker = Asker(load_gate(answerer.embedder), load_renderer(settings), lambda: answerer)
+    with counted_progress(ERR) as progress:
+        figures = measure(questions, answerer, asker, progress)
+    print_figures(figures, OUT, as_json=as_json)
+
+
+@evaluation.command("fit-gate")
+def fit_gate(as_json: AsJson = False) -> None:
+    """Fit the gate's second reading to the phrases that ship with the project, and write it into `locales/`."""
+    settings = start(quiet=True)
+    from bot.evaluation.cached_embedder import CachedEmbedder
+    from bot.evaluation.gate_fitting import fit_gate as fit
+    from bot.progress import counted_progress
+    from rag.models.e5 import E5Embedder
+
+    with counted_progress(ERR) as progress:
+        embedder = CachedEmbedder(E5Embedder(settings.threads), settings.home / "eval")
+        figures = fit(embedder, progress)
+        embedder.save()
+    print_figures(figures, OUT, as_json=as_json)
+
+
+@evaluation.command("answers")
+def evaluate_answers(questions: InputFile, as_json: AsJson = False) -> None:
+    """Answer a file of questions: one record a line, and a summary."""
+    settings = start(quiet=True)
+    from bot.evaluation.answers import evaluate_answers as measure
+    from bot.progress import counted_progress
+
+    with counted_progress(ERR) as progress:
+        measure(settings, questions, as_json=as_json, progress=progress)
+
+
+@evaluation.command("all")
+def evaluate_all(
+    half: Annotated[Half, typer.Option(help="The half that is tuned on, or the one that is only reported.")] = Half.DEV,
+    as_json: AsJson = False,
+) -> None:
+    """Run every evaluation that needs no generator on the sets that ship with the project."""
+    settings = start(quiet=True)
+    from bot.evaluation.everything import evaluate_all as measure
+    from bot.progress import counted_progress
+
+    with counted_progress(ERR) as progress:
+        measure(settings, half, as_json=as_json, progress=progress)
