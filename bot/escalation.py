@@ -148,8 +148,10 @@ def _crisis(wording: _Wording, red_flag: RedFlag) -> tuple[str, ...]:
     else:  # at night no line answers: the number that does comes first
         first = f"{danger} {opening}"
     minor = _minor(wording, "escalation.crisis.minor") if red_flag.minor else ()
+    offered = _crisis_lines(wording, lines, "escalation.crisis.lines")
     closing = (wording.text("escalation.crisis.trusted"), wording.text("escalation.crisis.closing"))
-    return (first, *_crisis_lines(wording, lines, "escalation.crisis.lines"), *minor, *closing)
+    # At night the line for minors answers when the others tell only when they open.
+    return (first, *(offered + minor if lines else minor + offered), *closing)
 
 
 def _crisis_lines(wording: _Wording, lines: str, key: str) -> tuple[str, ...]:
@@ -192,11 +194,11 @@ def _abuse_first(wording: _Wording, red_flag: RedFlag) -> str:
     return f"{opening} {danger}"
 
 
-def _care(wording: _Wording, red_flag: RedFlag) -> tuple[str, ...]:
+def _care(wording: _Wording, red_flag: RedFlag, ending: str = "") -> tuple[str, ...]:
     if red_flag.third_person and (red_flag.sexual_violence or red_flag.strangulation):
         return (wording.text("escalation.abuse.other_care"),)
     kinds = (("sexual_violence", red_flag.sexual_violence), ("strangulation", red_flag.strangulation))
-    return tuple(wording.text(f"escalation.abuse.{kind}") for kind, present in kinds if present)
+    return tuple(wording.text(f"escalation.abuse.{kind}{ending}") for kind, present in kinds if present)
 
 
 def _abused_child(wording: _Wording, red_flag: RedFlag) -> tuple[str, ...]:
@@ -206,12 +208,13 @@ def _abused_child(wording: _Wording, red_flag: RedFlag) -> tuple[str, ...]:
     ]
     formal = "_usted" if wording.country == "CO" or not known else ""  # in Colombia the formal form is the warm one
     adult = wording.text(f"escalation.abuse.child_adult{formal}")
+    care = _care(wording, red_flag, ending="" if formal and wording.language is Language.SPANISH else "_child")
     if not known:
-        return (wording.text("escalation.abuse.child_emergency"), adult, *_care(wording, red_flag))
+        return (wording.text("escalation.abuse.child_emergency"), adult, *care)
     lines = "; ".join(wording.line(line) for line in known)
     key = "escalation.abuse.child_usted" if formal else "escalation.abuse.child"
     phone = wording.text("escalation.abuse.phone" if formal else "escalation.abuse.phone_child")
-    return (wording.text(key, lines=lines), adult, *_care(wording, red_flag), phone)
+    return (wording.text(key, lines=lines), adult, *care, phone)
 
 
 _PARAGRAPHS: dict[Level, Callable[[_Wording, RedFlag], tuple[str, ...]]] = {

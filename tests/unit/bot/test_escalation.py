@@ -1,6 +1,7 @@
 """The reply to a red flag: the right number, first, and the right words."""
 
 import itertools
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -151,6 +152,23 @@ def test_an_abused_child_is_spoken_to_as_a_child() -> None:
     assert reply(Level.ABUSE, IT, "IT", minor=True).paragraphs[0].startswith("Hai fatto bene a scriverlo.")
     assert reply(Level.ABUSE, ES, "ES", minor=True).paragraphs[0].startswith("Has hecho bien en contarlo.")
     assert reply(Level.ABUSE, ES, "CO", minor=True).paragraphs[0].startswith("Hizo bien en contarlo.")
+
+
+@pytest.mark.parametrize("harm", ["sexual_violence", "strangulation"])
+def test_an_abused_child_is_not_addressed_formally_halfway(harm: str) -> None:
+    for language, country, said in ((IT, "IT", "Vai oggi in pronto soccorso"), (ES, "ES", "Ve hoy a urgencias")):
+        text = whole(reply(Level.ABUSE, language, country, minor=True, **{harm: True}))
+
+        assert said in text
+        assert not re.search(r"\b(?:Vada|Si faccia|Vaya|usted|Suo|Sua)\b", text)
+
+
+def test_at_night_a_minor_in_crisis_reads_first_which_line_answers() -> None:
+    paragraphs = reply(Level.CRISIS, IT, "IT", NIGHT, minor=True).paragraphs
+    places = [next(i for i, text in enumerate(paragraphs) if said in text) for said in ("112", "19696", "02 2327 2327")]
+
+    assert places == sorted(places)
+    assert places[1] == 1
 
 
 def test_the_emergency_line_of_an_answer_is_one_sentence() -> None:
