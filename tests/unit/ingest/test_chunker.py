@@ -74,7 +74,7 @@ def test_full_stops_between_the_items_of_a_list_quoted_whole_become_semicolons()
 
 
 def test_item_of_a_long_list_is_quoted_with_its_lead_in() -> None:
-    items = [f"disturbo numero {n} che dura da molti giorni" for n in range(6)]
+    items = [f"disturbo numero {n} che dura da molti giorni" for n in range(9)]
     text = "Chiami il medico per:\n" + "\n".join(f"- {item}" for item in items)
 
     assert quotes(text) == [f"Chiami il medico per: {item}." for item in items]
