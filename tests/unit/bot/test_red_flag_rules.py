@@ -1,12 +1,48 @@
 """The red-flag data must be whole, or the product does not start."""
 
+import itertools
 import shutil
+import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import locales
 from bot.red_flag_rules import RedFlagData, RedFlagDataError
+from locales.language import Language
+
+CATEGORIES = {
+    "chest_pain",
+    "stroke",
+    "breathing",
+    "choking",
+    "anaphylaxis",
+    "bleeding",
+    "unconscious",
+    "seizure",
+    "poisoning",
+    "overdose",
+    "carbon_monoxide",
+    "head_injury",
+    "sepsis_meningitis",
+    "thunderclap",
+    "pregnancy",
+    "infants",
+    "abdomen",
+    "diabetic",
+    "burns",
+    "heat_drowning",
+    "dengue_warning",
+    "bites",
+    "clots_limb",
+    "weak_defences",
+    "suicide_self_harm",
+    "psychosis_withdrawal",
+    "abuse",
+}
+NO_CATEGORY = "x"
+LEAST_PHRASES = 100
 
 _DATA = Path(locales.__file__).parent
 
@@ -20,12 +56,25 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_shipped_data_is_whole(directory: Path) -> None:
-    categories = {rule.category for rule in RedFlagData.load(directory).rules}
+def test_the_shipped_data_has_rules_for_every_category(directory: Path) -> None:
+    assert {rule.category for rule in RedFlagData.load(directory).rules} == CATEGORIES
 
-    assert categories >= {"chest_pain", "stroke", "breathing", "choking", "anaphylaxis", "bleeding", "unconscious", "seizure"}
-    assert categories >= {"poisoning", "overdose", "head_injury", "sepsis_meningitis", "pregnancy", "infants"}
-    assert categories >= {"suicide_self_harm", "abuse"}
+
+@pytest.mark.parametrize("language", Language)
+def test_the_phrases_of_each_language_teach_every_category_both_ways(language: Language) -> None:
+    lines = (_DATA / language.value / "red_flag_phrases.tsv").read_text(encoding="utf-8").splitlines()
+    taught = Counter(tuple(line.split("\t")[:2]) for line in lines if not line.startswith("#"))
+
+    assert {category for _, category in taught} == CATEGORIES | {NO_CATEGORY}
+    assert [key for key in itertools.product("yn", CATEGORIES) if taught[key] < LEAST_PHRASES] == []
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_category_has_words_in_both_languages(directory: Path, language: Language) -> None:
+    concepts = set(tomllib.loads((directory / language.value / "red_flags.toml").read_text(encoding="utf-8")))
+    other = next(one for one in Language if one is not language)
+
+    assert concepts == set(tomllib.loads((directory / other.value / "red_flags.toml").read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("name", ["red_flag_rules.toml", "it/red_flags.toml", "es/red_flags.toml"])
