@@ -6,6 +6,8 @@ from itertools import groupby
 
 from ingest.outline import Section, Unit, sections
 from locales.language import Language
+from rag.sentences import Section as PageSection
+from rag.sentences import SentenceWords
 from rag.types import Chunk, Document, Sentence, Surface, SurfaceKind
 
 # Part of what an unchanged page is recognised by: raise it when the same page would be cut or embedded in another way.
@@ -16,7 +18,7 @@ CHUNKER_VERSION = "2"
 DEFAULT_MAX_TOKENS = 480
 
 _EMERGENCY = {Language.ITALIAN: "numero di emergenza", Language.SPANISH: "número de emergencia"}
-_SYNONYMS_PER_SURFACE = 8
+_SYNONYMS_PER_SURFACE = 16
 
 CountTokens = Callable[[str], int]
 
@@ -33,7 +35,8 @@ class Chunker:
 
         Returns:
             The chunks in the order of the page, none of them longer than `max_tokens` with title and headings, and their
-            surfaces: one passage each, and up to two questions for the first chunk of each section.
+            surfaces: one passage each, up to two questions for the first chunk of each section, and each synonym of the page by
+            itself for the one that tells the symptoms.
         """
         chunks: list[Chunk] = []
         surfaces: list[Surface] = []
@@ -46,6 +49,7 @@ class Chunker:
                 chunks.append(chunk)
                 surfaces.append(Surface(kind=SurfaceKind.PASSAGE, text=text, chunk_id=chunk.chunk_id))
             surfaces.extend(_questions(document, section, chunks[first].chunk_id))
+        surfaces.extend(_names(document, chunks))
         return chunks, surfaces
 
     def _packed(self, section: Section, header: str, language: Language) -> list[list[Unit]]:
@@ -103,6 +107,13 @@ def _questions(document: Document, section: Section, chunk_id: str) -> list[Surf
     heading = heading if heading[:2].isupper() else heading[0].lower() + heading[1:]
     names = [document.title, ", ".join(document.synonyms[:_SYNONYMS_PER_SURFACE])]
     return [Surface(kind=SurfaceKind.QUESTION, text=f"{name}: {heading}", chunk_id=chunk_id) for name in names if name]
+
+
+def _names(document: Document, chunks: Sequence[Chunk]) -> list[Surface]:
+    """Each other name of the page: who types only one of them mostly tells what is felt."""
+    words = SentenceWords.load(document.language)
+    told = [chunk for chunk in chunks if words.section(chunk) is PageSection.SYMPTOMS] or chunks
+    return [Surface(kind=SurfaceKind.QUESTION, text=name, chunk_id=told[0].chunk_id) for name in document.synonyms if told]
 
 
 def _chunk(document: Document, section: Section, units: Sequence[Unit], position: int) -> Chunk:

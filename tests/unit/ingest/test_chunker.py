@@ -187,7 +187,22 @@ def test_first_chunk_of_a_section_is_found_by_its_title_and_synonyms() -> None:
     assert [s.text for s in surfaces if s.kind is SurfaceKind.QUESTION] == [
         "Influenza: sintomi",
         "grippe, febbre stagionale: sintomi",
+        "grippe",
+        "febbre stagionale",
     ]
+
+
+def test_each_synonym_alone_finds_the_section_that_tells_the_symptoms() -> None:
+    chunks, surfaces = cut("## Che cos'è\n\nÈ un virus.\n\n## Sintomi\n\nDà febbre.", synonyms=("grippe", "influenza stagionale"))
+    names = [surface for surface in surfaces if surface.text in {"grippe", "influenza stagionale"}]
+
+    assert [surface.chunk_id for surface in names] == [chunks[1].chunk_id] * 2
+
+
+def test_synonyms_of_a_page_that_tells_no_symptoms_find_its_beginning() -> None:
+    chunks, surfaces = cut("## Dosi\n\nSono due.\n\n## Richiami\n\nOgni dieci anni.", synonyms=("vaccino",))
+
+    assert [surface.chunk_id for surface in surfaces if surface.text == "vaccino"] == [chunks[0].chunk_id]
 
 
 def test_section_without_a_heading_has_no_question() -> None:
