@@ -48,7 +48,6 @@ _COURTESIES = {Intent.GREETING: NoticeKind.GREETING, Intent.THANKS: NoticeKind.T
 _PREFACES = {Intent.OWN_DOSE: Preface.OWN_DOSE, Intent.READING: Preface.READING}
 _REFUSALS = {Intent.OWN_DOSE: AbstentionKind.OWN_DOSE, Intent.READING: AbstentionKind.READING}
 _CANDIDATES = 15
-_PASSAGES = 5  # the best of them, from which evidence is chosen
 _JOINED = 2  # evidence sentences that the generator works with: the starter models join two well, and each costs half a second
 _MAX_FURTHER_READING = 2
 _MAX_TOKENS = 150
@@ -165,11 +164,10 @@ class Answerer:
             return Abstention(kind=AbstentionKind.NO_CONTENT, language=language)
         _go_on(budget)
         found = self._find(interpretation, country, reader, budget, watch)
-        best = found.hits[:_PASSAGES]
         _go_on(budget)
         with watch.stage("evidence"):
             evidence = self._selectors[language].select(
-                interpretation, best, reader, expansions=found.query.expansions, query_vector=found.question_vector
+                interpretation, found.hits, reader, expansions=found.query.expansions, query_vector=found.question_vector
             )
         if not evidence:
             return Abstention(kind=self._refusal(interpretation, reader), language=language)
@@ -177,7 +175,7 @@ class Answerer:
         composer = self._compose(interpretation, evidence, budget, on_sentence, watch)
         if not composer.sentences:  # each one is longer than an answer may be
             return Abstention(kind=AbstentionKind.NO_EVIDENCE, language=language)
-        return self._answer(interpretation, composer, best, reader, mode)
+        return self._answer(interpretation, composer, found.hits, reader, mode)
 
     def _find(
         self, interpretation: Interpretation, country: str | None, reader: IndexReader, budget: Budget, watch: Stopwatch

@@ -14,30 +14,28 @@ from rag.intents import IntentWords, folded
 from rag.text import content_tokens, lexical_tokens, stem, stop_words
 from rag.types import Hit
 
-_BEST = 3  # passages among which a question's words are looked for
-_MARGIN_RANK = 10
+_FIRST = 5  # passages that evidence is chosen from
+_LEAD = 3.0  # what the figures of a question mostly lie below, so that the weights can be compared
+_SCORE = 8.0
+_NEARNESS = 5.0
 _STEM_LETTERS = 7  # stems of one family part late ("antibiot", "antibiotic"); at six, "hemorroid" would meet "hemorrag"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageSigns:
-    """What speaks for and against; each lies about between 0 and 1, so that the weights can be compared."""
+    """What speaks for and against the best page; each lies about between 0 and 1, so that the weights can be compared."""
 
-    nearness: float  # cosine of the best passage, in deviations of the background, divided by five
-    margin: float  # lead of the best passage over the tenth, likewise
-    words_found: float  # share of the question's words, weighed by rarity, that the best passages hold
-    words_known: float  # share that the corpus holds anywhere
-    page_named: float  # share that titles, headings and synonyms of the best pages hold
-    topic_named: float  # whether a health word of the question stands in the title or synonyms of a best page
-    other_words: float  # words neither about health nor common in questions nor in the best passages, per word
-    translated: float  # whether the lexicon's other words for the question stand in the title or synonyms of a best page
-    is_about_health: float  # whether it has a health word that says of what, its own or one of the lexicon
+    score: float  # of its best passage, by meaning and words
+    lead: float  # of that score over the best passage of another page
+    agreement: float  # share of the first passages that are the page's
+    nearness: float  # cosine of the nearest passage, in deviations of the background
+    page_words: float  # share of the question's words, weighed by rarity, that the page holds
+    page_named: float  # share that its title, headings and synonyms hold
+    topic_named: float  # whether a health word of the question, one that says of what, stands in its title or synonyms
+    translated: float  # whether the lexicon's other words for the question stand in its title or synonyms
+    other_words: float  # words neither about health nor common in questions nor on the page, per word
+    unnamed: float  # whether the question has a word of health that says of what, and no page among the best is named for it
     elsewhere: float  # whether it has a word of another field: cars, computers, money
-
-    @property
-    def may_be_covered(self) -> bool:
-        """False for a question with words of health for which no page is named."""
-        return not self.is_about_health or bool(self.topic_named or self.translated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,28 +46,17 @@ class CoverageWeights:
     constant: float
 
     def probability(self, signs: CoverageSigns) -> float:
-        """How sure it is that the index covers the question, 0 to 1.
-
-        A question with words of health for which no page is named is not covered, whatever else it shares with passages. What a
-        page says in passing about cholesterol answers nobody who has too much, and a wrong page is worse than none.
-        """
-        if not signs.may_be_covered:
-            return 0.0
+        """How sure it is that the best page answers the question, 0 to 1."""
         total = self.constant + sum(weight * sign for weight, sign in zip(self.weights, astuple(signs), strict=True))
         return 1.0 / (1.0 + math.exp(-total))
 
 
 SIGN_NAMES = tuple(sign.name for sign in fields(CoverageSigns))
 
-# Fitted by rag/evaluation/calibration.py on 520 questions (topicality_dev.jsonl, coverage_dev.jsonl and coverage_more.jsonl of
-# tests/data/questions) over the starter corpus with its default embedder. In five folds, at the threshold below, 97 % of the
-# uncovered are refused and 99 % of the covered answered. Signs, lists and threshold were chosen with all of these questions in
-# sight: of wordings that no list had seen, far fewer were answered.
-WEIGHTS = CoverageWeights(
-    weights=(6.32, 0.52, 1.46, 1.46, 0.83, 1.18, -1.91, 0.97, 1.50, -2.25),
-    constant=-2.79,
-)
-THRESHOLD = 0.5
+# Fitted by `salus eval fit-coverage` over the starter corpus with its default embedder; figures and alternatives are in
+# docs/adr/0011. A question whose page was not found best counts as uncovered: what another page says would be no answer.
+WEIGHTS = CoverageWeights(weights=(3.96, 1.86, 1.32, 0.61, 2.42, 0.67, 0.17, 0.33, -1.32, -1.33, -1.28), constant=-4.12)
+THRESHOLD = 0.38
 
 
 def coverage_signs(
@@ -86,34 +73,37 @@ def coverage_signs(
     Args:
         question: The question, standing by itself.
         language: Its language.
-        hits: The best passages, reranked.
-        nearest: At least ten passages by cosine, best first, fewer only if the index has no more.
+        hits: The candidates, reranked; at least one.
+        nearest: Passages by cosine, best first, enough to hold all of the best page.
         statistics: Figures of the corpus.
         expansions: Other words for what the question says.
     """
     words = IntentWords.load(language)
     lower = words.without_other_senses(folded(question))
-    best = hits[:_BEST]
-    passages = Stems.of(token for hit in best for token in lexical_column(hit.chunk).split())
-    pages = Stems.of(token for hit in best for token in _page_tokens(hit, language))
-    names = Stems.of(token for hit in best for token in name_tokens(hit, language))
+    best = hits[0].chunk.document_id
+    found = [hit for hit in (*hits, *nearest) if hit.chunk.document_id == best]
+    page = Stems.of(token for hit in found for token in lexical_column(hit.chunk).split())
+    headings = Stems.of(token for hit in found for token in _page_tokens(hit, language))
+    names = Stems.of(token for hit in hits[:_FIRST] for token in name_tokens(hit, language))
+    own_names = Stems.of(name_tokens(hits[0], language))
     tokens = content_words(question, language)
     topics = topic_stems([question], language)
     strange = [stem(word, language) for word in words.unknown_words(lower, stop_words(language))]
-    is_named = any(token in names for token in topics)
     is_translated = any(token in names for token in set(topic_stems(expansions, language)) - set(topics))
+    is_about_health = is_translated or _names_topic(lower, words, says_more=bool(strange))
     weight = {token: statistics.idf(token) for token in tokens}
     total = sum(weight.values()) or 1.0
     return CoverageSigns(
-        nearness=_deviations(nearest[0].dense, statistics) / 5 if nearest else 0.0,
-        margin=(nearest[0].dense - nearest[:_MARGIN_RANK][-1].dense) / statistics.background_std / 5 if nearest else 0.0,
-        words_found=sum(weight[token] for token in tokens if token in passages) / total,
-        words_known=sum(weight[token] for token in tokens if token in statistics.document_frequency) / total,
-        page_named=sum(weight[token] for token in tokens if token in pages) / total,
-        topic_named=float(is_named),
-        other_words=sum(token not in passages for token in strange) / max(len(tokens), 1),
+        score=hits[0].score / _SCORE,
+        lead=(hits[0].score - next((hit.score for hit in hits if hit.chunk.document_id != best), hits[0].score - _LEAD)) / _LEAD,
+        agreement=sum(hit.chunk.document_id == best for hit in hits[:_FIRST]) / _FIRST,
+        nearness=_deviations(nearest[0].dense, statistics) / _NEARNESS if nearest else 0.0,
+        page_words=sum(weight[token] for token in tokens if token in page) / total,
+        page_named=sum(weight[token] for token in tokens if token in headings) / total,
+        topic_named=float(any(token in own_names for token in topics)),
         translated=float(is_translated),
-        is_about_health=float(is_translated or _names_topic(lower, words, says_more=bool(strange))),
+        other_words=sum(token not in page for token in strange) / max(len(tokens), 1),
+        unnamed=float(is_about_health and not is_translated and not any(token in names for token in topics)),
         elsewhere=float(words.is_elsewhere(lower)),
     )
 

@@ -75,6 +75,26 @@ def fit_gate(as_json: AsJson = False) -> None:
     print_figures(figures, OUT, as_json=as_json)
 
 
+@evaluation.command("fit-coverage")
+def fit_coverage() -> None:
+    """Fit the decision whether a question is covered to the shipped questions, and print coefficients and figures."""
+    settings = start(quiet=True)
+    from bot.evaluation.cached_embedder import CachedEmbedder
+    from bot.evaluation.coverage_fitting import fit_coverage as fit
+    from bot.evaluation.shipped import coverage_questions
+    from bot.progress import counted_progress
+    from rag.models.load import load_embedder
+    from rag.store import IndexStore
+
+    with busy("Loading the embedder…"):
+        embedder = CachedEmbedder(load_embedder(settings.embedder, settings.home, settings.threads), settings.home / "eval")
+    store = IndexStore(settings.home / "index")
+    with counted_progress(ERR) as progress:
+        figures = fit(coverage_questions(), lambda language: store.open(language, embedder.fingerprint), embedder, progress)
+    embedder.save()
+    print_figures(figures, OUT, as_json=True)
+
+
 @evaluation.command("answers")
 def evaluate_answers(questions: InputFile, as_json: AsJson = False) -> None:
     """Answer a file of questions: one record a line, and a summary."""

@@ -36,6 +36,12 @@ def page_questions(half: Half) -> Path:
     return _ROOT / "questions" / f"starter_{half.value}.jsonl"
 
 
+def coverage_questions() -> tuple[Path, ...]:
+    """All that the decision whether a question is covered may be fitted to: on a page's topic, near one, or on other matters."""
+    names = ("coverage_topics", "coverage_more", "coverage_dev", "topicality_dev", "starter_dev")
+    return tuple(_ROOT / "questions" / f"{name}.jsonl" for name in names)
+
+
 def topicality_questions(half: Half) -> Path:
     """Questions that the starter corpus covers, and questions that are none of its business."""
     return _ROOT / "questions" / f"topicality_{half.value}.jsonl"

@@ -48,7 +48,8 @@ class OnePageReader:
     def dense(self, vector: Vectors, k: int) -> list[Hit]:
         cosines = self.vectors @ vector
         order = np.argsort(-cosines)[:k]
-        return [Hit(chunk=self.chunks[i], score=float(cosines[i]), dense=float(cosines[i])) for i in order]
+        std = self.statistics.background_std  # scores are in deviations, as those of a fused ranking
+        return [Hit(chunk=self.chunks[i], score=float(cosines[i]) / std, dense=float(cosines[i])) for i in order]
 
     def sentence_vectors(self, chunk_ids: Sequence[str]) -> dict[str, Vectors]:
         wanted = [chunk for chunk in self.chunks if chunk.chunk_id in chunk_ids]

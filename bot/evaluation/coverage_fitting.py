@@ -1,0 +1,120 @@
+"""Fits the coefficients of `rag.coverage` to labelled questions over the published index. Needs scikit-learn."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+
+from bot.evaluation.shipped import read_lines
+from bot.progress import Counted
+from locales.language import Language
+from rag.coverage import SIGN_NAMES, THRESHOLD, CoverageSigns, coverage_signs
+from rag.expander import Expander, Lexicon
+from rag.index_reader import IndexReader
+from rag.interpreter import Interpreter
+from rag.models.protocols import Embedder
+from rag.reranker import Reranker
+from rag.retriever import Retriever
+from rag.types import Question
+
+_NEAREST = 40  # as the answering line
+_CANDIDATES = 15
+_FOLDS = 5
+_SEED = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A question's signs. `kind`: answered by the page found best (right), by another one (astray), by none (its own label)."""
+
+    kind: str
+    signs: CoverageSigns
+
+
+def fit_coverage(
+    questions: Iterable[Path], open_reader: Callable[[Language], IndexReader], embedder: Embedder, progress: Counted
+) -> dict[str, Any]:
+    """Fit the coefficients, and tell what they let through of questions held out.
+
+    Args:
+        questions: Files of lines ``{id, lang, label?, topic?, text}``; without a label a question is covered, with a topic it
+            counts as such only if that page was found best.
+        open_reader: Gives the index of a language.
+        embedder: The one of the index.
+        progress: Told how far it is.
+
+    Returns:
+        Constant and weights for `rag/coverage.py`, and the share of each kind that is answered at its threshold, held out.
+    """
+    measured = _measure([row for path in questions for row in read_lines(path, "lang", "text")], open_reader, embedder, progress)
+    signs = [one.signs for one in measured]
+    is_right = np.array([one.kind == "right" for one in measured])
+    held_out = np.zeros(len(signs))
+    for train, rest in KFold(n_splits=_FOLDS, shuffle=True, random_state=_SEED).split(signs):
+        model = _fit([signs[place] for place in train], is_right[train])
+        held_out[rest] = model.predict_proba(_matrix([signs[place] for place in rest]))[:, 1]
+    model = _fit(signs, is_right)
+    kinds = np.array([one.kind for one in measured])
+    return {
+        "constant": round(float(model.intercept_[0]), 2),
+        "weights": dict(zip(SIGN_NAMES, (round(float(weight), 2) for weight in model.coef_[0]), strict=True)),
+        "threshold": THRESHOLD,
+        "answered": {
+            kind: {"share": round(float((held_out[kinds == kind] >= THRESHOLD).mean()), 3), "n": int((kinds == kind).sum())}
+            for kind in sorted(set(kinds))
+        },
+    }
+
+
+def _measure(
+    rows: Sequence[dict[str, Any]], open_reader: Callable[[Language], IndexReader], embedder: Embedder, progress: Counted
+) -> list[Measured]:
+    """Run each question through the answering line as far as coverage."""
+    interpreter, reranker = Interpreter(), Reranker()
+    expander = Expander({language: Lexicon.load(language) for language in Language})
+    retriever = Retriever(open_reader, embedder)
+    measured = []
+    for number, row in enumerate(rows, start=1):
+        interpretation = interpreter.interpret(Question(text=row["text"], language=Language(row["lang"])))
+        reader = open_reader(interpretation.language)
+        query = expander.expand(interpretation)
+        hits = reranker.rerank(query, retriever.retrieve(query, k=_CANDIDATES, reader=reader), reader.statistics, k=_CANDIDATES)
+        if hits:
+            signs = coverage_signs(
+                interpretation.meaning,
+                interpretation.language,
+                hits=hits,
+                nearest=reader.dense(embedder.embed_queries([interpretation.meaning])[0], _NEAREST),
+                statistics=reader.statistics,
+                expansions=query.expansions,
+            )
+            measured.append(Measured(kind=_kind(row, hits[0].chunk.topic), signs=signs))
+        progress("questions", number, len(rows))
+    return measured
+
+
+def _kind(row: dict[str, Any], found: str | None) -> str:
+    label: str = row.get("label", "on_topic")
+    if label != "on_topic":
+        return "near_miss" if "-near-" in row["id"] else label
+    return "right" if row.get("topic", found) == found else "astray"
+
+
+def _fit(signs: Sequence[CoverageSigns], is_right: Any) -> Any:  # noqa: ANN401 - scikit-learn is untyped
+    """Fit a logistic regression in which right questions and all others weigh the same in sum.
+
+    Each question is also fitted as if it had no word of another field, and as if the lists knew none of its words of health: they
+    were written with some of these questions in sight, and new ones will more often escape them.
+    """
+    escaped = [replace(sign, elsewhere=0.0) for sign in signs]
+    unknown = [replace(sign, translated=0.0, unnamed=0.0) for sign in signs]
+    target = np.concatenate([is_right] * 3)
+    return LogisticRegression(C=1.0, class_weight="balanced").fit(_matrix([*signs, *escaped, *unknown]), target)
+
+
+def _matrix(signs: Sequence[CoverageSigns]) -> Any:  # noqa: ANN401
+    return np.array([astuple(sign) for sign in signs])
