@@ -31,7 +31,6 @@ class CoverageSigns:
     nearness: float  # cosine of the nearest passage, in deviations of the background
     page_words: float  # share of the question's words, weighed by rarity, that the page holds
     page_named: float  # share that its title, headings and synonyms hold
-    topic_named: float  # whether a health word of the question, one that says of what, stands in its title or synonyms
     translated: float  # whether the lexicon's other words for the question stand in its title or synonyms
     other_words: float  # words neither about health nor common in questions nor on the page, per word
     unnamed: float  # whether the question has a word of health that says of what, and no page among the best is named for it
@@ -55,8 +54,8 @@ SIGN_NAMES = tuple(sign.name for sign in fields(CoverageSigns))
 
 # Fitted by `salus eval fit-coverage` over the starter corpus with its default embedder; figures and alternatives are in
 # docs/adr/0011. A question whose page was not found best counts as uncovered: what another page says would be no answer.
-WEIGHTS = CoverageWeights(weights=(3.96, 1.86, 1.32, 0.61, 2.42, 0.67, 0.17, 0.33, -1.32, -1.33, -1.28), constant=-4.12)
-THRESHOLD = 0.38
+WEIGHTS = CoverageWeights(weights=(4.37, 1.83, 1.19, 0.86, 2.02, 1.28, 0.33, -0.46, -1.30, -1.22), constant=-4.66)
+THRESHOLD = 0.33
 
 
 def coverage_signs(
@@ -64,7 +63,7 @@ def coverage_signs(
     language: Language,
     *,
     hits: Sequence[Hit],
-    nearest: Sequence[Hit],
+    page: Sequence[Hit],
     statistics: CorpusStatistics,
     expansions: Sequence[str] = (),
 ) -> CoverageSigns:
@@ -74,19 +73,18 @@ def coverage_signs(
         question: The question, standing by itself.
         language: Its language.
         hits: The candidates, reranked; at least one.
-        nearest: Passages by cosine, best first, enough to hold all of the best page.
+        page: All passages of the page of the first hit.
         statistics: Figures of the corpus.
         expansions: Other words for what the question says.
     """
     words = IntentWords.load(language)
     lower = words.without_other_senses(folded(question))
     best = hits[0].chunk.document_id
-    found = [hit for hit in (*hits, *nearest) if hit.chunk.document_id == best]
-    page = Stems.of(token for hit in found for token in lexical_column(hit.chunk).split())
-    headings = Stems.of(token for hit in found for token in _page_tokens(hit, language))
+    told = Stems.of(token for hit in page for token in lexical_column(hit.chunk).split())
+    headings = Stems.of(token for hit in page for token in _page_tokens(hit, language))
     names = Stems.of(token for hit in hits[:_FIRST] for token in name_tokens(hit, language))
-    own_names = Stems.of(name_tokens(hits[0], language))
-    tokens = content_words(question, language)
+    telling = dict.fromkeys(stem(word, language) for word in words.telling_words(lower, stop_words(language)))
+    tokens = [token for token in telling if not token.isdigit()]
     topics = topic_stems([question], language)
     strange = [stem(word, language) for word in words.unknown_words(lower, stop_words(language))]
     is_translated = any(token in names for token in set(topic_stems(expansions, language)) - set(topics))
@@ -97,12 +95,11 @@ def coverage_signs(
         score=hits[0].score / _SCORE,
         lead=(hits[0].score - next((hit.score for hit in hits if hit.chunk.document_id != best), hits[0].score - _LEAD)) / _LEAD,
         agreement=sum(hit.chunk.document_id == best for hit in hits[:_FIRST]) / _FIRST,
-        nearness=_deviations(nearest[0].dense, statistics) / _NEARNESS if nearest else 0.0,
-        page_words=sum(weight[token] for token in tokens if token in page) / total,
+        nearness=_deviations(max(hit.dense for hit in hits), statistics) / _NEARNESS,
+        page_words=sum(weight[token] for token in tokens if token in told) / total,
         page_named=sum(weight[token] for token in tokens if token in headings) / total,
-        topic_named=float(any(token in own_names for token in topics)),
         translated=float(is_translated),
-        other_words=sum(token not in page for token in strange) / max(len(tokens), 1),
+        other_words=sum(token not in told for token in strange) / max(len(tokens), 1),
         unnamed=float(is_about_health and not is_translated and not any(token in names for token in topics)),
         elsewhere=float(words.is_elsewhere(lower)),
     )

@@ -14,7 +14,6 @@ from rag.sentences import Section, SentenceWords, may_be_shown
 from rag.text import content_tokens, stem
 from rag.types import AbstentionKind, Chunk, Evidence, Hit, Intent, Interpretation, Population
 
-_NEAREST: Final = 40  # enough to hold all sections of the page that a question is about
 _PASSAGES: Final = 5
 _MOST: Final = 6
 _WEAKEST: Final = 0.25  # a weaker sentence says nothing to the question
@@ -66,11 +65,12 @@ class EvidenceSelector:
             return []
         text = interpretation.meaning
         vector = self._embedder.embed_queries([text])[0] if query_vector is None else query_vector
-        nearest = reader.dense(vector, _NEAREST)
-        if self.coverage(text, hits, nearest, reader.statistics, expansions) < THRESHOLD:
+        page = reader.page(hits[0].chunk.document_id, vector)
+        signs = coverage_signs(text, self._language, hits=hits, page=page, statistics=reader.statistics, expansions=expansions)
+        if WEIGHTS.probability(signs) < THRESHOLD:
             return []
         best = hits[:_PASSAGES]
-        passages = self._passages([*best, *self._beside(best, nearest, self._asked(interpretation))], reader)
+        passages = self._passages([*best, *self._beside(best, page, self._asked(interpretation))], reader)
         question = self._question(interpretation, best, passages, expansions, vector, reader.statistics)
         found = [
             Evidence(chunk=passage.chunk, sentence=sentence, strength=strength, is_advice=passage.section is Section.DOCTOR)
@@ -81,13 +81,6 @@ class EvidenceSelector:
             and (strength := self._relevance.strength(question, passage, place, sentence, reader.statistics)) >= _WEAKEST
         ]
         return self._best(found, question)
-
-    def coverage(
-        self, text: str, hits: Sequence[Hit], nearest: Sequence[Hit], statistics: CorpusStatistics, expansions: Sequence[str] = ()
-    ) -> float:
-        """How sure it is that the index covers a question, 0 to 1."""
-        signs = coverage_signs(text, self._language, hits=hits, nearest=nearest, statistics=statistics, expansions=expansions)
-        return WEIGHTS.probability(signs)
 
     def similarity(self, hit: Hit, statistics: CorpusStatistics | None = None) -> float:
         """How near a passage is to the question, 0 to 1; the same for any embedder if the corpus's figures are given."""
@@ -174,18 +167,17 @@ class EvidenceSelector:
             Passage(hit.chunk, hit.score / top, self._words.section(hit.chunk), vectors.get(hit.chunk.chunk_id)) for hit in hits
         ]
 
-    def _beside(self, hits: Sequence[Hit], nearest: Sequence[Hit], asked: frozenset[Section]) -> list[Hit]:
-        """Passages of the best page that hold what is asked, near enough though not among the best.
+    def _beside(self, hits: Sequence[Hit], page: Sequence[Hit], asked: frozenset[Section]) -> list[Hit]:
+        """Passages of the best page that hold what is asked, though not among the best.
 
         Advice must not lack when to see a doctor, so that section comes with the remedies.
         """
         seen = {hit.chunk.chunk_id for hit in hits}
-        page = hits[0].chunk.document_id
         wanted = asked | {Section.DOCTOR} if Section.REMEDIES in asked else asked
         return [
             Hit(chunk=hit.chunk, score=_BESIDE * hits[0].score, dense=hit.dense)
-            for hit in nearest
-            if hit.chunk.chunk_id not in seen and hit.chunk.document_id == page and self._words.section(hit.chunk) in wanted
+            for hit in page
+            if hit.chunk.chunk_id not in seen and self._words.section(hit.chunk) in wanted
         ]
 
     def _suited(self, passages: Sequence[Passage], question: Wanted) -> list[Passage]:

@@ -14,6 +14,7 @@ from rag.types import Chunk, Document, Hit, SurfaceKind
 
 _Found = TypeVar("_Found")
 
+_IS_PASSAGE = f"kind = {schema.quoted(SurfaceKind.PASSAGE)}"
 _REFINE = 4  # an approximate index keeps vectors in 8 bits: four times the candidates are compared exactly
 _SURFACES_A_CHUNK = 4  # rows fetched for each chunk wanted where chunks have several surfaces
 
@@ -73,6 +74,10 @@ class IndexReader:
     def chunks(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
         """Get chunks by id; unknown ids are left out."""
         return self._read(lambda snapshot: _chunks(snapshot, chunk_ids))
+
+    def page(self, document_id: str, vector: Vectors) -> list[Hit]:
+        """Get all passages of a page in its order; `score` is the cosine of a passage's own text to a unit `vector`."""
+        return self._read(lambda snapshot: _page(snapshot, document_id, vector))
 
     def sentence_vectors(self, chunk_ids: Sequence[str]) -> dict[str, Vectors]:
         """Get the vectors of the sentences of chunks, rows in the order of `Chunk.sentences`.
@@ -139,6 +144,15 @@ def _chunks(snapshot: Snapshot, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
     return {row["chunk_id"]: schema.decode_chunk(row["chunk"]) for row in rows}
 
 
+def _page(snapshot: Snapshot, document_id: str, vector: Vectors) -> list[Hit]:
+    of_page = [f"{condition} AND {_IS_PASSAGE}" for condition in schema.is_in("document_id", [document_id])]
+    hits = []
+    for row in read_rows(snapshot.table, ["chunk", "vector"], of_page):
+        cosine = float(np.dot(np.asarray(row["vector"], dtype=np.float32), vector))
+        hits.append(Hit(chunk=schema.decode_chunk(row["chunk"]), score=cosine, dense=cosine))
+    return sorted(hits, key=lambda hit: hit.chunk.position)
+
+
 def _sentence_vectors(snapshot: Snapshot, chunk_ids: Sequence[str]) -> dict[str, Vectors]:
     rows = read_rows(snapshot.table, ["chunk_id", "sentence_vectors"], _passages(chunk_ids))
     dimension = snapshot.metadata.dimension
@@ -156,4 +170,4 @@ def _document(snapshot: Snapshot, document_id: str) -> Document | None:
 
 
 def _passages(chunk_ids: Sequence[str]) -> list[str]:
-    return [f"{condition} AND kind = {schema.quoted(SurfaceKind.PASSAGE)}" for condition in schema.is_in("chunk_id", chunk_ids)]
+    return [f"{condition} AND {_IS_PASSAGE}" for condition in schema.is_in("chunk_id", chunk_ids)]

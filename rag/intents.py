@@ -112,14 +112,21 @@ class IntentWords:
         return self.elsewhere.pattern.search(text) is not None and self.complaint.search(text) is None
 
     def unknown_words(self, text: str, ignored: frozenset[str]) -> list[str]:
-        """Words of folded `text` that are neither function words (`ignored`) nor common in follow-ups nor about health."""
+        """Words of folded `text` that are neither function words (`ignored`) nor common in questions nor about health."""
+        return [word for word, start in self._telling(text, ignored) if not self.health.match_length(text, start)]
+
+    def telling_words(self, text: str, ignored: frozenset[str]) -> list[str]:
+        """Words of folded `text` that say what it is about: neither function words (`ignored`) nor common in any question."""
+        return [word for word, _ in self._telling(text, ignored)]
+
+    def _telling(self, text: str, ignored: frozenset[str]) -> list[tuple[str, int]]:
+        found = [(word.group(), word.start()) for word in _WORD.finditer(text)]
         return [
-            word.group()
-            for word in _WORD.finditer(text)
-            if len(word.group()) > 1
-            and word.group() not in ignored
-            and not self.generic.match_length(text, word.start())
-            and not self.health.match_length(text, word.start())
+            (word, start)
+            for word, start in found
+            if len(word) > 1
+            and word not in ignored
+            and self.health.match_length(text, start) >= self.generic.match_length(text, start)  # both 0: any other word
         ]
 
     def population_of(self, text: str) -> Population | None:

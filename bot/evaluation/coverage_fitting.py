@@ -21,8 +21,7 @@ from rag.reranker import Reranker
 from rag.retriever import Retriever
 from rag.types import Question
 
-_NEAREST = 40  # as the answering line
-_CANDIDATES = 15
+_CANDIDATES = 15  # as the answering line
 _FOLDS = 5
 _SEED = 7
 
@@ -88,7 +87,7 @@ def _measure(
                 interpretation.meaning,
                 interpretation.language,
                 hits=hits,
-                nearest=reader.dense(embedder.embed_queries([interpretation.meaning])[0], _NEAREST),
+                page=reader.page(hits[0].chunk.document_id, embedder.embed_queries([interpretation.meaning])[0]),
                 statistics=reader.statistics,
                 expansions=query.expansions,
             )

@@ -25,6 +25,7 @@ from rag.text import split_sentences
 from rag.types import Sentence
 
 STARTER = Path(__file__).parents[3] / "ingest" / "starter"
+SIGN_OFF = STARTER.parents[1] / "docs" / "sign-off-pages.md"
 NUMBERS = STARTER.parents[1] / "locales" / "emergency_numbers.toml"
 PAGES = sorted(STARTER.glob("*/*.md"))
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
@@ -113,6 +114,12 @@ def test_there_are_sixty_topics_and_the_same_in_both_languages(language: Languag
 
     assert len(topics) >= LEAST_TOPICS
     assert topics == {page.stem for page in PAGES}
+
+
+def test_each_topic_has_a_row_for_the_clinician_who_will_sign_it() -> None:
+    rows = re.findall(r"^\| (\w+) \|", SIGN_OFF.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert rows == sorted(["topic", *{page.stem for page in PAGES}], key=lambda topic: (topic != "topic", topic))
 
 
 @every_page
