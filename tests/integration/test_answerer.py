@@ -250,6 +250,15 @@ def stands_on_a_page(sentence: SupportedSentence, language: Language) -> bool:
 
 
 @pytest.mark.parametrize("language", list(Language))
+def test_what_an_answer_would_be_made_from_can_be_looked_at_best_first(home: Home, language: Language) -> None:
+    hits = home.extractive().find(Question(text=ASKED[language], language_prior=language))
+
+    assert hits[0].chunk.topic == "flu"
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert {hit.chunk.topic for hit in hits} == {"flu", "cholesterol", "insomnia"}
+
+
+@pytest.mark.parametrize("language", list(Language))
 def test_an_answer_is_made_of_proven_sentences_of_the_page_and_names_it(home: Home, language: Language) -> None:
     shown: list[SupportedSentence] = []
     reply = answered(ask(home.extractive(), ASKED[language], on_sentence=shown.append))

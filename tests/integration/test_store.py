@@ -184,6 +184,17 @@ def test_questions_of_a_chunk_find_it_once(store: IndexStore) -> None:
     assert sorted(meaning(store, "quando preoccuparsi")) == ["a", "b"]
 
 
+def test_a_page_comes_whole_each_passage_once_with_its_own_cosine(store: IndexStore) -> None:
+    page = Page("a", "Febbre", "Si alza di sera.", questions=["Come si misura?"])
+    publish(store, page, Page("b", "Tosse", "Secca"))
+    vector = EMBEDDER.embed_queries(["Febbre. Si alza di sera."])[0]
+    (found,) = store.open(ITALIAN, EMBEDDER.fingerprint).page("a", vector)
+
+    assert found.chunk == page.chunk
+    assert found.dense == pytest.approx(1.0, abs=1e-5)
+    assert store.open(ITALIAN, EMBEDDER.fingerprint).page("a' OR 'a'='a", vector) == []
+
+
 def test_a_chunk_and_its_document_come_back_as_they_were(store: IndexStore) -> None:
     page = Page("a", "Febbre", "La febbre alta")
     publish(store, page)
