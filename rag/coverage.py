@@ -32,9 +32,14 @@ class CoverageSigns:
     page_words: float  # share of the question's words, weighed by rarity, that the page holds
     page_named: float  # share that its title, headings and synonyms hold
     translated: float  # whether the lexicon's other words for the question stand in its title or synonyms
-    other_words: float  # words neither about health nor common in questions nor on the page, per word
     unnamed: float  # whether the question has a word of health that says of what, and no page among the best is named for it
     elsewhere: float  # whether it has a word of another field: cars, computers, money
+    says_of_what: bool = True  # False for a pain, a problem, a question without any subject
+
+    @property
+    def figures(self) -> tuple[float, ...]:
+        """The signs that are weighed, in their order."""
+        return astuple(self)[:-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +50,18 @@ class CoverageWeights:
     constant: float
 
     def probability(self, signs: CoverageSigns) -> float:
-        """How sure it is that the best page answers the question, 0 to 1."""
-        total = self.constant + sum(weight * sign for weight, sign in zip(self.weights, astuple(signs), strict=True))
+        """How sure it is that the best page answers the question, 0 to 1; a question that does not say of what has no answer."""
+        if not signs.says_of_what:
+            return 0.0
+        total = self.constant + sum(weight * sign for weight, sign in zip(self.weights, signs.figures, strict=True))
         return 1.0 / (1.0 + math.exp(-total))
 
 
-SIGN_NAMES = tuple(sign.name for sign in fields(CoverageSigns))
+SIGN_NAMES = tuple(sign.name for sign in fields(CoverageSigns) if sign.name != "says_of_what")
 
 # Fitted by `salus eval fit-coverage` over the starter corpus with its default embedder; figures and alternatives are in
 # docs/adr/0011. A question whose page was not found best counts as uncovered: what another page says would be no answer.
-WEIGHTS = CoverageWeights(weights=(4.37, 1.83, 1.19, 0.86, 2.02, 1.28, 0.33, -0.46, -1.30, -1.22), constant=-4.66)
+WEIGHTS = CoverageWeights(weights=(4.55, 1.69, 1.12, 0.45, 2.27, 1.44, 0.22, -0.72, -1.25), constant=-4.80)
 THRESHOLD = 0.33
 
 
@@ -83,8 +90,8 @@ def coverage_signs(
     told = Stems.of(token for hit in page for token in lexical_column(hit.chunk).split())
     headings = Stems.of(token for hit in page for token in _page_tokens(hit, language))
     names = Stems.of(token for hit in hits[:_FIRST] for token in name_tokens(hit, language))
-    telling = dict.fromkeys(stem(word, language) for word in words.telling_words(lower, stop_words(language)))
-    tokens = [token for token in telling if not token.isdigit()]
+    telling = [word for word in words.telling_words(lower, stop_words(language)) if not word.isdigit()]
+    tokens = list(dict.fromkeys(stem(word, language) for word in telling))
     topics = topic_stems([question], language)
     strange = [stem(word, language) for word in words.unknown_words(lower, stop_words(language))]
     is_translated = any(token in names for token in set(topic_stems(expansions, language)) - set(topics))
@@ -99,9 +106,9 @@ def coverage_signs(
         page_words=sum(weight[token] for token in tokens if token in told) / total,
         page_named=sum(weight[token] for token in tokens if token in headings) / total,
         translated=float(is_translated),
-        other_words=sum(token not in told for token in strange) / max(len(tokens), 1),
         unnamed=float(is_about_health and not is_translated and not any(token in names for token in topics)),
         elsewhere=float(words.is_elsewhere(lower)),
+        says_of_what=is_translated or any(not words.unspecific.match_length(word, 0) for word in telling),
     )
 
 

@@ -11,7 +11,7 @@ from rag.intents import IntentWords, folded
 from rag.models.protocols import Embedder, Vectors
 from rag.relevance import FRAIL, YOUNG, Passage, Relevance, Wanted, fit
 from rag.sentences import Section, SentenceWords, may_be_shown
-from rag.text import content_tokens, stem
+from rag.text import content_tokens, stem, stop_words
 from rag.types import AbstentionKind, Chunk, Evidence, Hit, Intent, Interpretation, Population
 
 _PASSAGES: Final = 5
@@ -132,11 +132,13 @@ class EvidenceSelector:
 
     def _phrasing(self, phrasing: str, weights: Mapping[str, float], named: Stems | None) -> dict[str, float]:
         """What its words are worth in a sentence: little if all of the page is about them, nothing if they only ask."""
-        asking = {stem(word, self._language) for word in self._words.asking.findall(folded(phrasing))}
+        lower = folded(phrasing)
+        asking = {stem(word, self._language) for word in self._words.asking.findall(lower)}
+        telling = {stem(word, self._language) for word in self._intents.telling_words(lower, stop_words(self._language))}
         return {
             token: weights[token] * (_TOPIC if named and token in named else 1.0)
             for token in content_words(phrasing, self._language)
-            if token in weights and token not in asking
+            if token in weights and token in telling and token not in asking
         }
 
     def _asked(self, interpretation: Interpretation) -> frozenset[Section]:

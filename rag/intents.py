@@ -67,6 +67,7 @@ class IntentWords:
     frames: Pattern
     health: Prefixes
     generic: Prefixes
+    common: Prefixes
     unspecific: Prefixes
     elsewhere: Prefixes
     off_topic: Pattern
@@ -126,7 +127,8 @@ class IntentWords:
             for word, start in found
             if len(word) > 1
             and word not in ignored
-            and self.health.match_length(text, start) >= self.generic.match_length(text, start)  # both 0: any other word
+            and self.health.match_length(text, start)
+            >= max(self.generic.match_length(text, start), self.common.match_length(text, start))  # all 0: any other word
         ]
 
     def population_of(self, text: str) -> Population | None:
@@ -238,6 +240,7 @@ def _load(language: Language) -> IntentWords:
         frames=regex.compile(data["frames"]),
         health=Prefixes.parse(data["health"]),
         generic=Prefixes.parse(data["generic"]),
+        common=Prefixes.parse(data["common"]),
         unspecific=Prefixes.parse(data["unspecific"]),
         elsewhere=Prefixes.parse(data["elsewhere"]),
         off_topic=_any(data["off_topic"]),

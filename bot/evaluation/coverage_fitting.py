@@ -1,7 +1,7 @@
 """Fits the coefficients of `rag.coverage` to labelled questions over the published index. Needs scikit-learn."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,7 @@ def fit_coverage(
     for train, rest in KFold(n_splits=_FOLDS, shuffle=True, random_state=_SEED).split(signs):
         model = _fit([signs[place] for place in train], is_right[train])
         held_out[rest] = model.predict_proba(_matrix([signs[place] for place in rest]))[:, 1]
+    held_out *= [sign.says_of_what for sign in signs]
     model = _fit(signs, is_right)
     kinds = np.array([one.kind for one in measured])
     return {
@@ -116,4 +117,4 @@ def _fit(signs: Sequence[CoverageSigns], is_right: Any) -> Any:  # noqa: ANN401 
 
 
 def _matrix(signs: Sequence[CoverageSigns]) -> Any:  # noqa: ANN401
-    return np.array([astuple(sign) for sign in signs])
+    return np.array([sign.figures for sign in signs])

@@ -23,7 +23,7 @@ URGENT = [
     ("suicide_self_harm", "ho già deciso come andarmene, stasera nessuno è in casa"),
     ("abuse", "lui mi ha chiusa in bagno e dice che stavolta mi fa fuori"),
     ("breathing", "mi manca un respiro su due e devo stare seduto dritto per tirare dentro aria"),
-    ("breathing infants", "la bimba tira dentro la pancia a ogni respiro e le narici si allargano"),
+    ("breathing infants choking", "alla bimba si scava il collo a ogni respiro e non vuole il latte"),
     ("infants", "il neonato è molle come uno straccio e non vuole attaccarsi"),
     ("chest_pain", "da stamattina sento come una cintura che mi stringe il torace e il braccio mi pesa"),
     ("stroke", "mi señora no encuentra las palabras y se le cayó el vaso de la mano"),
@@ -277,8 +277,8 @@ def test_a_message_without_a_word_is_left_to_the_rules(gate: SafetyGate, text: s
     ],
 )
 def test_a_sign_in_the_middle_of_a_long_story_is_found(gate: SafetyGate, calm: str, sign: str) -> None:
-    assert gate.reread(" ".join([calm] * 8)).red_flag is None
-    assert gate.reread(" ".join([*[calm] * 4, sign, *[calm] * 4])).red_flag is not None
+    assert read_twice(gate, " ".join([calm] * 8)) is None
+    assert read_twice(gate, " ".join([*[calm] * 4, sign, *[calm] * 4])) is not None
 
 
 def test_without_the_embedder_the_rules_decide_alone() -> None:
