@@ -26,10 +26,10 @@ from locales.catalog import Catalog
 from locales.language import Language
 from rag.answerer import Answerer
 from rag.build import build_answerer
+from rag.documents import Document
 from rag.errors import IndexMissing, RagError
 from rag.languages import identify
 from rag.models.protocols import Embedder, LanguageModel
-from rag.types import Document
 
 _POLL_SILENCE_S = 180.0  # a poll is answered every ten seconds, also when nobody writes
 _HTTP_GRACE_S = 5

@@ -14,7 +14,8 @@ from channels.messages import Button, OutboundLink, OutboundMessage, Platform
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory, LineKind
 from locales.language import Language
-from rag.types import Abstention, AbstentionKind, Answer, Authority, Clarification
+from rag.documents import Authority
+from rag.types import Abstention, AbstentionKind, Answer, Clarification
 
 _EMERGENCY = "{emergency}"
 """Stands in a source's sentence where the reader's own emergency number belongs."""

@@ -1,11 +1,11 @@
 """Where a patient can read a source: its own address, the bot's page of it, or at least the file that it is."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from channels.messages import OutboundLink
 from ingest.sources import SourceRow
-from rag.types import Chunk, Source
+from rag.documents import Chunk
+from rag.types import Source
 
 
 class SourceAddresses:
@@ -36,7 +36,9 @@ class SourceAddresses:
 
     def _file(self, document_id: str) -> str:
         for row in self._rows:
-            path = Path(row.path) / f"{document_id.removeprefix(row.id + '-')}.md"
-            if document_id.startswith(f"{row.id}-") and path.is_file():
+            if row.path is None or not document_id.startswith(f"{row.id}-"):
+                continue
+            path = row.path / f"{document_id.removeprefix(row.id + '-')}.md"
+            if path.is_file():
                 return "/".join(path.parts[-3:])
         return document_id

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
-from rag.types import Authority, Document
+from rag.documents import Authority, Document
 
 FindDocument = Callable[[str], Document | None]
 """A stored document by its id; called in a thread of its own, since it reads the disk."""

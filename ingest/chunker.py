@@ -6,9 +6,9 @@ from itertools import groupby
 
 from ingest.outline import Section, Unit, sections
 from locales.language import Language
+from rag.documents import Chunk, Document, Sentence, Surface, SurfaceKind
 from rag.sentences import Section as PageSection
 from rag.sentences import SentenceWords
-from rag.types import Chunk, Document, Sentence, Surface, SurfaceKind
 
 # Part of what an unchanged page is recognised by: raise it when the same page would be cut or embedded in another way.
 CHUNKER_VERSION = "2"
@@ -135,6 +135,7 @@ def _chunk(document: Document, section: Section, units: Sequence[Unit], position
         topic=document.topic,
         synonyms=document.synonyms,
         further_reading=document.further_reading,
+        kind=document.kind,
     )
 
 

@@ -19,8 +19,8 @@ import aiosqlite
 from ingest.errors import LedgerUnusable
 from ingest.staging import StagedPage, decode_page, encode_page
 from locales.language import Language
+from rag.documents import Document
 from rag.store_schema import decode_document
-from rag.types import Document
 
 # Raised whenever a table changes. An older ledger is built anew: all that it holds can be read and embedded again.
 SCHEMA_VERSION = 1

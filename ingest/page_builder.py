@@ -7,8 +7,8 @@ import numpy as np
 
 from ingest.chunker import CHUNKER_VERSION, DEFAULT_MAX_TOKENS, Chunker, sentence_text
 from ingest.staging import StagedPage
+from rag.documents import Chunk, Document, Surface
 from rag.models.protocols import Embedder
-from rag.types import Chunk, Document, Surface
 
 # Texts embedded in one go: a few seconds with the starter embedder, which is what a killed run loses at most.
 _BATCH = 64

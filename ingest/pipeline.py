@@ -19,10 +19,10 @@ from ingest.page_builder import PageBuilder
 from ingest.report import LanguageReport, OnProgress, Progress, RunReport, Step
 from ingest.sources import SourceRow
 from locales.language import Language
+from rag.documents import Document
 from rag.errors import IndexMismatch, IndexMissing
 from rag.models.protocols import Embedder
 from rag.store import IndexStore
-from rag.types import Document
 
 Counts = Counter[tuple[Language, str]]
 _Value = TypeVar("_Value")
@@ -134,7 +134,7 @@ def _fetch(source: SourceRow) -> Reading:
     """Fetch a source and extract its pages; a source that gives none fails, and nothing of it is lost."""
     problems: list[str] = []
     try:
-        documents = tuple(read_folder(source.path, source, on_problem=lambda problem: problems.append(str(problem))))
+        documents = tuple(read_folder(source.path or Path(), source, on_problem=lambda problem: problems.append(str(problem))))
     except SourceUnreadable as error:
         return Reading(source=source, problems=(*problems, str(error)), failed=True)
     return Reading(source=source, documents=documents, problems=tuple(problems))

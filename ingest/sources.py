@@ -1,20 +1,81 @@
 """Which sources are read: the rows of `sources.toml`, checked before anything is fetched."""
 
+import re
 import tomllib
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from ingest.addresses import WebAddress
 from ingest.errors import SourceUnreadable
 from locales.language import Language
-from rag.types import Authority
+from rag.documents import Authority
 
 SHIPPED_SOURCES = Path(__file__).with_name("sources.toml")
 
 SourceId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+def _is_pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"is no regular expression: {error}") from error
+    return value
+
+
+Pattern = Annotated[str, AfterValidator(_is_pattern)]
+
+
+class SourceKind(StrEnum):
+    """What a source is, and with it how its pages are reached and read."""
+
+    FOLDER = "folder"  # files on this machine
+    ENCYCLOPAEDIA = "encyclopaedia"  # crawled; articles
+    FAQ = "faq"  # crawled; questions with the publisher's answers
+    FORUM = "forum"  # crawled; questions of people with doctors' answers
+    HEALTH_TOPICS = "health_topics"  # one XML file in the form of MedlinePlus
+    CMS = "cms"  # pages arrive as events
+
+    @property
+    def is_crawled(self) -> bool:
+        """True when pages are fetched from a web site."""
+        return self in {SourceKind.ENCYCLOPAEDIA, SourceKind.FAQ, SourceKind.FORUM}
+
+
+class Start(BaseModel):
+    """Where a crawl begins; a sitemap or a feed lists pages, a page is followed by its links."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sitemaps: tuple[WebAddress, ...] = ()
+    pages: tuple[WebAddress, ...] = ()
+    feeds: tuple[WebAddress, ...] = ()
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.sitemaps, *self.pages, *self.feeds)
+
+
+class Selectors(BaseModel):
+    """CSS selectors of a site's own pages, read where a page has no structured data that tells the same."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: Text | None = None
+    body: Text | None = None
+    remove: tuple[Text, ...] = ()
+    reviewed_on: Text | None = None
+    question: Text | None = None
+    answer: Text | None = None
+    answered_by: Text | None = None  # the role, not the name
+    published_on: Text | None = None
+    category: Text | None = None
 
 
 class SourceRow(BaseModel):
@@ -23,11 +84,41 @@ class SourceRow(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: SourceId
-    kind: Literal["folder"]
-    path: Path
+    kind: SourceKind
     publisher: Text
     authority: Authority = Authority.PUBLISHER
     language: Language | None = None
+    path: Path | None = None
+    """Folder or file of a `folder`; the XML file of `health_topics`, unless it is fetched from `url`."""
+    url: WebAddress | None = None
+    start: Start = Start()
+    allow: tuple[Pattern, ...] = ()
+    """Regular expressions; a page is read if its address matches one of them, or if there are none."""
+    deny: tuple[Pattern, ...] = ()
+    delay_s: float = Field(default=2.0, ge=0, le=600)
+    max_pages: int = Field(default=5_000, ge=1, le=1_000_000)
+    max_depth: int = Field(default=5, ge=0, le=50)
+    selectors: Selectors = Selectors()
+    licence: Text | None = None
+    terms: Text | None = None
+    """What the publisher's terms say about reading the pages by machine, and since when we know it."""
+    enabled: bool = True
+    disabled_because: Text | None = None
+
+    @model_validator(mode="after")
+    def _is_reachable(self) -> "SourceRow":
+        """Refuse a row whose kind lacks what it is reached by, or that is disabled without a word why."""
+        if self.kind is SourceKind.FOLDER and self.path is None:
+            raise ValueError("a folder needs a path")
+        if self.kind is SourceKind.HEALTH_TOPICS and (self.path is None) == (self.url is None):
+            raise ValueError("health_topics needs either a path or a url")
+        if self.kind.is_crawled and not self.start.addresses:
+            raise ValueError("a crawled source needs start.sitemaps, start.pages or start.feeds")
+        if self.kind is not SourceKind.FOLDER and self.language is None:
+            raise ValueError("a source that is not a folder needs a language")
+        if not self.enabled and not self.disabled_because:
+            raise ValueError("a disabled source needs disabled_because")
+        return self
 
 
 class _SourceFile(BaseModel):
@@ -53,7 +144,7 @@ def load_sources(path: Path = SHIPPED_SOURCES) -> tuple[SourceRow, ...]:
     except ValidationError as error:
         raise SourceUnreadable(f"{path}: {_first_error(error)}") from error
     base = path.resolve().parent
-    rows = tuple(row.model_copy(update={"path": base / row.path.expanduser()}) for row in file.source)
+    rows = tuple(row.model_copy(update={"path": base / row.path.expanduser()}) if row.path else row for row in file.source)
     check_unique(rows)
     return rows
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rag.documents import Chunk, Document, Surface, SurfaceKind
 from rag.models.protocols import Vectors
 from rag.store_schema import decode_chunk, decode_document, encode
-from rag.types import Chunk, Document, Surface, SurfaceKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

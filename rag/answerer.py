@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from locales.language import Language
 from rag.aligner import Aligner
 from rag.composer import Composer
+from rag.documents import Link
 from rag.errors import Cancelled, IndexMissing, ModelError
 from rag.evidence import EvidenceSelector
 from rag.expander import Expander
@@ -28,7 +29,6 @@ from rag.types import (
     Hit,
     Intent,
     Interpretation,
-    Link,
     Mode,
     NoticeKind,
     Preface,
@@ -248,6 +248,7 @@ class Answerer:
                 similarity=similarity.get(chunk.document_id, 0.0),
                 authority=chunk.authority,
                 language=chunk.language,
+                kind=chunk.kind,
             )
             for chunk in chunks
         }

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from rag import text
-from rag.types import Chunk
+from rag.documents import Chunk
 
 # A title in the lexical column twice: passages seldom repeat what their page is about (the figures of ADR 0003 were taken so).
 _TITLE_WEIGHT = 2

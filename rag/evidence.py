@@ -6,13 +6,14 @@ from typing import Final
 from locales.language import Language
 from rag.corpus import CorpusStatistics
 from rag.coverage import THRESHOLD, WEIGHTS, Stems, content_words, coverage_signs, name_tokens, nearness, topic_stems
+from rag.documents import Chunk
 from rag.index_reader import IndexReader
 from rag.intents import IntentWords, folded
 from rag.models.protocols import Embedder, Vectors
 from rag.relevance import FRAIL, YOUNG, Passage, Relevance, Wanted, fit
 from rag.sentences import Section, SentenceWords, may_be_shown
 from rag.text import content_tokens, stem, stop_words
-from rag.types import AbstentionKind, Chunk, Evidence, Hit, Intent, Interpretation, Population
+from rag.types import AbstentionKind, Evidence, Hit, Intent, Interpretation, Population
 
 _PASSAGES: Final = 5
 _MOST: Final = 6

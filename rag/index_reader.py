@@ -9,8 +9,9 @@ from lancedb.query import MatchQuery
 
 from rag import store_schema as schema
 from rag.corpus import CorpusStatistics
+from rag.documents import Chunk, Document, SurfaceKind
 from rag.models.protocols import Vectors
-from rag.types import Chunk, Document, Hit, SurfaceKind
+from rag.types import Hit
 
 _Found = TypeVar("_Found")
 

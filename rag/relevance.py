@@ -10,11 +10,12 @@ import numpy as np
 from locales.language import Language
 from rag.corpus import CorpusStatistics
 from rag.coverage import Stems, nearness
+from rag.documents import Chunk, Sentence
 from rag.intents import folded
 from rag.models.protocols import Vectors
 from rag.sentences import Section, SentenceWords
 from rag.text import content_tokens
-from rag.types import Chunk, Population, Sentence
+from rag.types import Population
 
 # Set by hand on the dev questions over the starter corpus: what raises a sentence from "on the page" to "answers this".
 _SENTENCE_NEARNESS: Final = 2.0

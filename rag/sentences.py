@@ -11,8 +11,9 @@ from typing import Any
 import regex
 
 from locales.language import Language
+from rag.documents import Chunk, Sentence
 from rag.intents import IntentWords, Pattern, folded
-from rag.types import Chunk, Population, Sentence
+from rag.types import Population
 
 
 class Section(StrEnum):

@@ -15,10 +15,10 @@ from lancedb.index import FTS, BTree, HnswSq
 
 from locales.language import Language
 from rag import store_schema as schema
+from rag.documents import Authority, Chunk, Document, Surface, SurfaceKind
 from rag.errors import IndexMismatch, IndexMissing, StoreError
 from rag.index_reader import IndexReader, Snapshot, read_rows
 from rag.models.protocols import Embedder, Vectors
-from rag.types import Authority, Chunk, Document, Surface, SurfaceKind
 
 _LIVE = "live"
 _REBUILD = "run `salus ingest --full`"

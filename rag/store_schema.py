@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from locales.language import Language
 from rag.corpus import CorpusStatistics, lexical_column
+from rag.documents import Authority, Chunk, Document, DocumentKind, Link, Sentence, Surface, SurfaceKind
 from rag.models.protocols import Vectors
-from rag.types import Authority, Chunk, Document, Link, Sentence, Surface, SurfaceKind
 
 # Raised whenever rows or tokens of an older index would be read wrongly: then everything is built anew.
 SCHEMA_VERSION = 1
@@ -99,6 +99,9 @@ def decode_document(written: str) -> Document:
     """Read a document that `encode` wrote."""
     fields = _shared_fields(json.loads(written))
     fields["fetched_at"] = datetime.fromisoformat(fields["fetched_at"])
+    fields["asked"] = tuple(fields.get("asked", ()))
+    published_on = fields.get("published_on")
+    fields["published_on"] = date.fromisoformat(published_on) if published_on else None
     return Document(**fields)
 
 
@@ -154,6 +157,7 @@ def _shared_fields(fields: dict[str, Any]) -> dict[str, Any]:
         **fields,
         "authority": Authority(fields["authority"]),
         "language": Language(fields["language"]),
+        "kind": DocumentKind(fields.get("kind", DocumentKind.ARTICLE)),
         "reviewed_on": date.fromisoformat(reviewed_on) if reviewed_on else None,
         "synonyms": tuple(fields["synonyms"]),
         "further_reading": tuple(Link(**link) for link in fields["further_reading"]),

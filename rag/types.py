@@ -1,20 +1,13 @@
-"""The nouns of the answering line: what a source says, what a patient asks, and what may be shown.
+"""The nouns of the answering line: what a patient asks, what is found, and what may be shown.
 
 Everything here is frozen. A `Draft` is untrusted and no renderer takes it; only `SupportedSentence` reaches a patient.
 """
 
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from enum import StrEnum
 
 from locales.language import Language
-
-
-class Authority(StrEnum):
-    """How far a source may be trusted; a demonstration text has not been reviewed by a clinician."""
-
-    DEMONSTRATION = "demonstration"
-    PUBLISHER = "publisher"
+from rag.documents import Authority, Chunk, DocumentKind, Link, Sentence
 
 
 class Population(StrEnum):
@@ -45,90 +38,6 @@ class Mode(StrEnum):
 
     FAST = "fast"
     PRECISE = "precise"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """A page that a patient may open."""
-
-    title: str
-    publisher: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """One page of a source, as extracted text.
-
-    `text` is Markdown of the plainest kind: `## ` headings, `- ` items, blank lines between paragraphs. `url` is None when the
-    page has no public address of its own; it is then served at `/sources/{document_id}`.
-    """
-
-    document_id: str
-    source_id: str
-    url: str | None
-    title: str
-    publisher: str
-    authority: Authority
-    language: Language
-    text: str
-    reviewed_on: date | None
-    fetched_at: datetime
-    content_hash: str
-    topic: str | None = None
-    synonyms: tuple[str, ...] = ()
-    further_reading: tuple[Link, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
-    """One sentence of a chunk as it may be quoted, a list item together with its lead-in.
-
-    `start` and `end` are offsets into `Chunk.text` of the sentence itself, without the lead-in.
-    """
-
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
-    """A passage that can be cited alone: it knows the page it came from."""
-
-    chunk_id: str
-    document_id: str
-    source_id: str
-    url: str | None
-    title: str
-    publisher: str
-    authority: Authority
-    language: Language
-    heading_path: tuple[str, ...]
-    text: str
-    sentences: tuple[Sentence, ...]
-    position: int
-    reviewed_on: date | None = None
-    topic: str | None = None
-    synonyms: tuple[str, ...] = ()
-    further_reading: tuple[Link, ...] = ()
-
-
-class SurfaceKind(StrEnum):
-    """What a surface is: the passage itself, a question it answers, or a pseudo medical history."""
-
-    PASSAGE = "passage"
-    QUESTION = "question"
-    PSEUDO_HISTORY = "pseudo_history"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surface:
-    """A text that is embedded so that its chunk can be found; it is never shown."""
-
-    kind: SurfaceKind
-    text: str
-    chunk_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +153,7 @@ class Source:
     similarity: float
     authority: Authority
     language: Language
+    kind: DocumentKind = DocumentKind.ARTICLE
 
 
 class Preface(StrEnum):

@@ -7,18 +7,8 @@ from typing import Any
 from bot.safety import Level, RedFlag
 from channels.messages import InboundMessage, MessageKind, Patient, Platform
 from locales.language import Language
-from rag.types import (
-    Answer,
-    Authority,
-    Chunk,
-    Document,
-    Evidence,
-    Mode,
-    Sentence,
-    SentenceKind,
-    Source,
-    SupportedSentence,
-)
+from rag.documents import Authority, Chunk, Document, Sentence
+from rag.types import Answer, Evidence, Mode, SentenceKind, Source, SupportedSentence
 
 _numbers = itertools.count(1)
 

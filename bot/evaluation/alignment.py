@@ -7,7 +7,8 @@ from typing import Any
 from bot.evaluation.shipped import read_lines
 from locales.language import Language
 from rag.aligner import Aligner
-from rag.types import Authority, Chunk, Draft, Evidence, Sentence
+from rag.documents import Authority, Chunk, Sentence
+from rag.types import Draft, Evidence
 
 
 def evaluate_alignment(pairs: Path) -> dict[str, Any]:

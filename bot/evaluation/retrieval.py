@@ -16,6 +16,7 @@ from ingest.chunker import Chunker
 from ingest.importers.plain import plain_lines
 from locales.language import Language
 from rag import text
+from rag.documents import Authority, Chunk, Document, Surface
 from rag.evaluation.datasets import JudgedQuery, read_queries
 from rag.evaluation.metrics import hit_at, ndcg, percentile, reciprocal_rank
 from rag.expander import Expander, Lexicon
@@ -24,7 +25,7 @@ from rag.models.protocols import Embedder
 from rag.reranker import Reranker
 from rag.retriever import Retriever
 from rag.store import IndexStore
-from rag.types import Authority, Chunk, Document, Hit, Intent, Interpretation, Query, Surface
+from rag.types import Hit, Intent, Interpretation, Query
 
 CONFIGS = ("lexical", "dense", "fused", "reranked", "expanded")
 

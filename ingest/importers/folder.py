@@ -1,24 +1,22 @@
 """Reads a folder of Markdown pages with front matter and of JSON Lines files: the starter corpus and an operator's own texts."""
 
-import hashlib
 import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
+from ingest.documents import new_document
 from ingest.errors import SourceUnreadable
 from ingest.importers.forms import FrontMatter, Row
 from ingest.importers.plain import plain_lines, plain_markdown
 from ingest.sources import SourceRow
 from locales.language import Language
-from rag.types import Authority, Document, Link
+from rag.documents import Authority, Document, Link
 
 # The line that opens every unreviewed page. It says nothing about health, so it is carried by the page's authority instead of
 # its text: as text it could be quoted as evidence.
@@ -65,17 +63,6 @@ def read_folder(path: Path, source: SourceRow, on_problem: Report | None = None)
             yield document
     if not seen:
         raise SourceUnreadable(f"{path}: no page could be read" + (f"; first problem: {problems[0]}" if problems else ""))
-
-
-def content_hash(document: Document) -> str:
-    """SHA-256 over all that a reader may see or a search may use of a page; the time of fetching is not part of it."""
-    links = [[link.title, link.publisher, link.url] for link in document.further_reading]
-    reviewed_on = document.reviewed_on.isoformat() if document.reviewed_on else None
-    fields = [
-        *[document.source_id, document.url, document.title, document.publisher, document.authority, document.language],
-        *[document.text, reviewed_on, document.topic, document.synonyms, links],
-    ]
-    return hashlib.sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest()
 
 
 def _files(path: Path) -> list[Path]:
@@ -139,7 +126,7 @@ def _markdown_page(text: str, file: Path, root: Path, source: SourceRow) -> Docu
     if not _has_words(plain):
         raise SourceUnreadable(f"{file}, line {first_line}: the page has no text")
     is_demonstration = matter.reviewed_on is None and (is_marked or source.authority is Authority.DEMONSTRATION)
-    return _hashed(
+    return new_document(
         document_id=f"{source.id}-{_slug(file, root)}",
         source_id=source.id,
         url=matter.url,
@@ -168,7 +155,7 @@ def _row_page(line: str, place: str, source: SourceRow) -> Document:
     text = plain_lines(row.text)
     if not _has_words(text):
         raise SourceUnreadable(f"{place}: text: the page has no text")
-    return _hashed(
+    return new_document(
         document_id=row.id,
         source_id=source.id,
         url=row.url,
@@ -179,11 +166,6 @@ def _row_page(line: str, place: str, source: SourceRow) -> Document:
         text=text,
         reviewed_on=None,
     )
-
-
-def _hashed(**fields: Any) -> Document:  # noqa: ANN401 - the fields of Document, checked by its constructor
-    document = Document(**fields, fetched_at=datetime.now(UTC), content_hash="")
-    return replace(document, content_hash=content_hash(document))
 
 
 def _split_front_matter(text: str, file: Path) -> tuple[str, str, int]:

@@ -3,21 +3,15 @@
 from datetime import date
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, HttpUrl, StringConstraints, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from ingest.addresses import WebAddress
 from ingest.importers.plain import normal
 from locales.language import Language
 
 Text = Annotated[str, BeforeValidator(lambda v: normal(v).strip() if isinstance(v, str) else v), StringConstraints(min_length=1)]
 
 
-def _as_written(url: str) -> str:
-    """Check a web address and keep it letter for letter: pydantic's own form adds slashes and escapes."""
-    TypeAdapter(HttpUrl).validate_python(url)
-    return url
-
-
-WebAddress = Annotated[str, AfterValidator(_as_written)]
 Url = Annotated[WebAddress | None, BeforeValidator(lambda v: v or None)]
 
 

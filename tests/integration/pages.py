@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from locales.language import Language
+from rag.documents import Authority, Chunk, Document, Sentence, Surface, SurfaceKind
 from rag.store import IndexStore
-from rag.types import Authority, Chunk, Document, Sentence, Surface, SurfaceKind
 from tests.fakes import HashEmbedder
 
 ITALIAN = Language.ITALIAN

@@ -12,7 +12,7 @@ from ingest.errors import LedgerUnusable
 from ingest.ledger import SCHEMA_VERSION, Ledger, PageState, RunStatus
 from ingest.staging import StagedPage
 from locales.language import Language
-from rag.types import Authority, Chunk, Document, Link, Sentence, Surface, SurfaceKind
+from rag.documents import Authority, Chunk, Document, Link, Sentence, Surface, SurfaceKind
 
 
 def page(

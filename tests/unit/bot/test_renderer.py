@@ -13,7 +13,8 @@ from ingest.sources import load_sources
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
-from rag.types import Abstention, AbstentionKind, Authority, Clarification, ClarificationKind, Link, Preface
+from rag.documents import Authority, Link
+from rag.types import Abstention, AbstentionKind, Clarification, ClarificationKind, Preface
 from tests.builders import answer, red_flag, sentence, source
 
 IT, ES = Language

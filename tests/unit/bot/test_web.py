@@ -8,7 +8,7 @@ from bot.web import web_app
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
-from rag.types import Authority, Document, Link
+from rag.documents import Authority, Document, Link
 from tests.builders import document
 
 PAGES: dict[str, Document] = {

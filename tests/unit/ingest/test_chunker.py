@@ -8,7 +8,7 @@ from ingest.importers.folder import read_folder
 from ingest.importers.plain import plain_lines
 from ingest.sources import SourceRow, load_sources
 from locales.language import Language
-from rag.types import Authority, Chunk, Document, Surface, SurfaceKind
+from rag.documents import Authority, Chunk, Document, Surface, SurfaceKind
 
 
 def document(text: str, **fields: object) -> Document:

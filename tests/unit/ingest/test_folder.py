@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from ingest.documents import content_hash
 from ingest.errors import SourceUnreadable
-from ingest.importers.folder import DEMONSTRATION_LINES, content_hash, read_folder
+from ingest.importers.folder import DEMONSTRATION_LINES, read_folder
 from ingest.sources import SourceRow, load_sources
 from locales.language import Language
-from rag.types import Authority, Document, Link
+from rag.documents import Authority, Document, Link
 
 PAGE = """---
 topic: flu

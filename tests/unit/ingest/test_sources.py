@@ -5,7 +5,7 @@ import pytest
 from ingest.errors import SourceUnreadable
 from ingest.sources import check_unique, load_sources
 from locales.language import Language
-from rag.types import Authority
+from rag.documents import Authority
 
 ROW = '[[source]]\nid = "asl"\nkind = "folder"\npath = "pagine"\npublisher = "ASL"\n'
 

@@ -20,9 +20,9 @@ from ingest.importers.folder import DEMONSTRATION_LINES, read_folder
 from ingest.outline import sections
 from ingest.sources import load_sources
 from locales.language import Language
+from rag.documents import Sentence
 from rag.sentences import may_be_shown
 from rag.text import split_sentences
-from rag.types import Sentence
 
 STARTER = Path(__file__).parents[3] / "ingest" / "starter"
 SIGN_OFF = STARTER.parents[1] / "docs" / "sign-off-pages.md"

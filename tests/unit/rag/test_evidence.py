@@ -9,11 +9,12 @@ import pytest
 
 from locales.language import Language
 from rag.corpus import CorpusStatistics, lexical_column
+from rag.documents import Authority, Chunk, Sentence
 from rag.evidence import EvidenceSelector
 from rag.models.protocols import Vectors
 from rag.sentences import Section, SentenceWords, may_be_shown
 from rag.text import split_sentences
-from rag.types import AbstentionKind, Authority, Chunk, Evidence, Hit, Intent, Interpretation, Population, Sentence
+from rag.types import AbstentionKind, Evidence, Hit, Intent, Interpretation, Population
 from tests.fakes import HashEmbedder
 
 IT, ES = Language.ITALIAN, Language.SPANISH

@@ -2,17 +2,7 @@ from dataclasses import dataclass, field
 
 from bot.evaluation.coverage import evaluate_follow_ups, evaluate_topicality
 from locales.language import Language
-from rag.types import (
-    Abstention,
-    AbstentionKind,
-    AnsweringRun,
-    Courtesy,
-    Intent,
-    Interpretation,
-    NoticeKind,
-    Question,
-    Reply,
-)
+from rag.types import Abstention, AbstentionKind, AnsweringRun, Courtesy, Intent, Interpretation, NoticeKind, Question, Reply
 from tests import builders
 from tests.unit.bot.evaluation.conftest import MakeAsker, WriteSet
 
