@@ -10,7 +10,8 @@ from rich.table import Table
 
 from bot.errors import BotError
 from bot.evaluation.commands import evaluation
-from bot.tables import print_report
+from bot.ingest_request import Trigger, Wanted
+from bot.source_commands import show_runs, sources
 from bot.terminal import ERR, OUT, AsJson, busy, start
 from channels.errors import ChannelError
 from ingest.errors import IngestError
@@ -31,6 +32,8 @@ cli = typer.Typer(
 models = typer.Typer(help="The models: which there are, and fetching them.", no_args_is_help=True)
 cli.add_typer(models, name="models")
 cli.add_typer(evaluation, name="eval")
+cli.add_typer(sources, name="sources")
+cli.command("runs")(show_runs)
 
 
 def main() -> None:
@@ -120,29 +123,30 @@ def serve() -> None:
 @cli.command()
 def ingest(
     source: Annotated[str | None, typer.Option(help="Read this source only.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Embed and publish every page again.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Read, embed and publish every page again.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read the sources and say what would change; change nothing.")
+    ] = False,
+    accept_smaller: Annotated[
+        bool, typer.Option("--accept-smaller", help="Believe a source that gives much fewer pages than before.")
+    ] = False,
+    background: Annotated[bool, typer.Option("--background", help="Yield to everything else on this machine.")] = False,
+    trigger: Annotated[Trigger, typer.Option(help="Who began it, for the list of runs.")] = Trigger.COMMAND_LINE,
+    events: Annotated[bool, typer.Option("--events", help="Carry out waiting content events only.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Read the sources and publish what changed."""
     settings = start(quiet=True)
-    from bot.progress import ingest_progress
-    from ingest.report import RunReport
-    from ingest.run import run_ingest
-    from rag.models.load import load_embedder
+    from bot.ingest_command import apply_waiting_events, run
 
-    with busy("Loading the embedder…"):
-        embedder = load_embedder(settings.embedder, settings.home, settings.threads)
-    with ingest_progress(ERR) as on_progress:
-        report: RunReport = asyncio.run(
-            run_ingest(
-                settings.home, embedder, source_id=source, own_sources=settings.sources, full=full, on_progress=on_progress
-            )
-        )
-    if as_json:
-        print(json.dumps(report.as_dict(), ensure_ascii=False, indent=2, default=str))  # noqa: T201
+    if events:
+        problems = apply_waiting_events(settings, background=background)
     else:
-        print_report(report, OUT, ERR)
-    if report.problems:
+        wanted = Wanted(
+            source=source, full=full, dry_run=dry_run, accept_smaller=accept_smaller, background=background, trigger=trigger
+        )
+        problems = run(settings, wanted, as_json=as_json)
+    if problems:
         sys.exit(1)
 
 

@@ -46,15 +46,20 @@ def respond(line: str, session: Session, language: Language, directory: Emergenc
         language: What the patient reads, unless the command itself shows it.
         directory: The countries whose numbers are known.
     """
-    name, _, argument = line.strip().removeprefix("/").partition(" ")
-    name = _plain(name.partition("@")[0])
+    name, argument = split_command(line)
     spoken = next((spoken for spoken, names in _SPOKEN.items() if name in names), None)
     if session.language is None and spoken is not None:
         language = session.language_prior = spoken
     reply = _COMMANDS.get(name)
     if reply is None:
         return Notice(topic=Topic.UNKNOWN_COMMAND, language=language)
-    return reply(_plain(argument), session, language, directory)
+    return reply(argument, session, language, directory)
+
+
+def split_command(line: str) -> tuple[str, str]:
+    """Name and argument of a command line, both in plain lower case."""
+    name, *argument = line.strip().removeprefix("/").split(maxsplit=1) or [""]
+    return _plain(name.partition("@")[0]), _plain(" ".join(argument))
 
 
 def choose(payload: str, session: Session, language: Language, directory: EmergencyDirectory) -> Notice | None:

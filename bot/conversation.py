@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from bot import commands
+from bot.admin import Admin
 from bot.errors import Busy
 from bot.escalation import ANSWER_PAYLOAD
-from bot.hints import hinted_language, language_of, take_country_hint
+from bot.hints import hinted_language, known_language, language_of, take_country_hint
 from bot.inference_worker import InferenceWorker
 from bot.outcomes import Apology, Escalation, Notice, Outcome, Topic, from_reply, kind_of
 from bot.registry import ClaimRegistry
@@ -17,7 +18,9 @@ from bot.renderer import Reader, Renderer
 from bot.safety import GateReading, RedFlag, SafetyGate
 from bot.second_reading import SecondReader
 from bot.sessions import MAX_TURN_CHARACTERS, Session, Sessions, key_of
+from bot.tally import Tally
 from bot.telemetry import Telemetry, TurnLog
+from bot.typing_sign import SHOWN_S, typing_sign
 from channels.base import Channel
 from channels.errors import DeliveryFailed, RecipientGone
 from channels.messages import InboundMessage, MessageKind, Platform
@@ -29,7 +32,6 @@ from rag.types import AnsweringRun, Question
 _MAX_TASKS = 1_000
 _MAX_WAITING = 5  # messages of one patient that may wait behind each other
 _NOTICE_FROM_POSITION = 2  # with one person ahead the answer itself arrives within seconds
-_TYPING_EVERY_S = 4.0  # a messenger shows the sign for about five seconds
 _SEND_LIMIT_S = 120.0
 
 
@@ -42,7 +44,7 @@ class AnswersQuestions(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What a conversation is made of. `answerer` is None while models or index are out of order."""
+    """What a conversation is made of. `answerer` is None while models or index are out of order, `admin` where nobody is one."""
 
     channels: Mapping[Platform, Channel]
     gate: SafetyGate
@@ -54,6 +56,8 @@ class Parts:
     directory: EmergencyDirectory
     telemetry: Telemetry
     clock: Callable[[], float]
+    tally: Tally = field(default_factory=Tally)
+    admin: Admin | None = None
 
 
 class Conversation:
@@ -80,7 +84,7 @@ class Conversation:
         if not late:
             return
         await self._parts.worker.stop()
-        _, lost = await asyncio.wait(late, timeout=_TYPING_EVERY_S)
+        _, lost = await asyncio.wait(late, timeout=SHOWN_S)
         for task in lost:
             task.cancel()
         await asyncio.gather(*lost, return_exceptions=True)
@@ -157,6 +161,11 @@ class Conversation:
     async def _reply(
         self, message: InboundMessage, session: Session, earlier: tuple[str, ...], reading: GateReading, log: TurnLog
     ) -> str:
+        admin = self._parts.admin
+        if admin is not None and admin.takes(message):
+            with log.stage("admin"):
+                await self._deliver(admin.respond(message, known_language(message, session)))
+            return "admin"
         was_new = not session.met
         with log.stage("greet"):
             await self._introduce(message, session)
@@ -164,6 +173,7 @@ class Conversation:
             outcome = await self._outcome(message, session, earlier, was_new=was_new)
         if outcome is None:
             return "notice"
+        self._parts.tally.note(outcome, message.sender.platform)
         with log.stage("render"):
             about_emergency = reading.about is not None
             reader = Reader(platform=message.sender.platform, country=session.country, is_new=was_new)
@@ -216,7 +226,7 @@ class Conversation:
             country=session.country,
         )
         answerer = self._parts.answerer
-        async with self._typing(message):
+        async with typing_sign(self._channel(message), message.sender):
             try:
                 run = await self._parts.worker.run(
                     key_of(message),
@@ -238,6 +248,7 @@ class Conversation:
         language = language_of(message, session)
         session.language_prior = language  # the next word may be too short to tell
         outcome = Escalation(red_flag=red_flag, language=language, repeated=repeated)
+        self._parts.tally.note(outcome, message.sender.platform)
         await self._send(outcome, message, session)
         return kind_of(outcome)
 
@@ -262,7 +273,9 @@ class Conversation:
 
     async def _apologise(self, message: InboundMessage) -> None:
         session = self._parts.sessions.touch(key_of(message))
-        await self._try_to_send(Apology(language=language_of(message, session)), message, session)
+        apology = Apology(language=language_of(message, session))
+        self._parts.tally.note(apology, message.sender.platform)
+        await self._try_to_send(apology, message, session)
 
     async def _try_to_send(self, outcome: Outcome, message: InboundMessage, session: Session) -> None:
         try:
@@ -279,22 +292,6 @@ class Conversation:
 
     def _channel(self, message: InboundMessage) -> Channel:
         return self._parts.channels[message.sender.platform]
-
-    @contextlib.asynccontextmanager
-    async def _typing(self, message: InboundMessage) -> Any:  # noqa: ANN401 - an asynchronous generator of nothing
-        """Show that an answer is being worked on, again and again until it is there."""
-
-        async def keep_showing() -> None:
-            while True:
-                with contextlib.suppress(Exception):
-                    await self._channel(message).show_typing(message.sender)
-                await asyncio.sleep(_TYPING_EVERY_S)
-
-        task = asyncio.create_task(keep_showing())
-        try:
-            yield
-        finally:
-            task.cancel()
 
 
 def _read(gate: SafetyGate, message: InboundMessage, session: Session, now: float) -> GateReading:

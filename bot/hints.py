@@ -10,10 +10,15 @@ def language_of(message: InboundMessage, session: Session) -> Language:
     """The language to speak before the answering line has read the message: chosen, else that of the words, else a hint."""
     if session.language is not None:
         return session.language
-    prior = session.language_prior or hinted_language(message)
+    prior = known_language(message, session)
     if message.kind is MessageKind.TEXT and message.text:
         return identify(message.text, prior).language
     return prior or Language.ITALIAN
+
+
+def known_language(message: InboundMessage, session: Session) -> Language | None:
+    """The language that was chosen, else that of earlier words, else a hint; None when nothing tells."""
+    return session.language or session.language_prior or hinted_language(message)
 
 
 def hinted_language(message: InboundMessage) -> Language | None:

@@ -25,6 +25,8 @@ def rag_settings(settings: Settings) -> RagSettings:
         embedder=settings.embedder,
         generator_expansion=settings.generator_expansion,
         threads=settings.threads,
+        max_context_chunks=settings.max_context_chunks,
+        similarity_threshold=settings.similarity_threshold,
     )
 
 

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -12,6 +13,8 @@ from pydantic_settings.exceptions import SettingsError
 from bot.errors import SettingsInvalid
 
 PREFIX = "SALUS_"
+API_SCOPES = ("query", "reindex")
+_SHORTEST_TOKEN = 16
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -70,6 +73,20 @@ class Settings(BaseSettings):
     allow_unreviewed: bool = False
     """Let a real messenger account serve pages that no clinician has reviewed."""
 
+    crawl_contact: Text = None
+    """A mail address or web page by which a publisher can reach the operator; without it no public site is crawled."""
+    nightly: bool = True
+    nightly_at: str = Field(default="03:30", pattern=r"^([01]\d|2[0-3]):[0-5]\d$")
+    nightly_zone: str = "Europe/Rome"
+    shrink_limit: float = Field(default=0.2, gt=0, le=1)
+    """A source that gives this share fewer pages than before is refused for that run."""
+    pseudo_surfaces: bool = False
+    """Let the generator write pseudo medical histories and patients' questions, by which pages are found and which nobody sees."""
+    cms_source: Text = None
+    """The id of the source that content events belong to; the only source of kind "cms" when unset."""
+    max_context_chunks: int = Field(default=5, ge=1, le=20)
+    similarity_threshold: float = Field(default=0.0, ge=0, le=1)
+
     queue_limit: int = Field(default=32, ge=1, le=10_000)
     answer_deadline_s: float = Field(default=60.0, gt=0, le=600)
     session_idle_s: float = Field(default=1800.0, gt=0, le=1800.0)  # never longer than the 30 minutes that patients are told
@@ -87,6 +104,24 @@ class Settings(BaseSettings):
         if not isinstance(value, str):
             return value
         return value.strip().upper() if info.field_name == "log_level" else value.strip().lower()
+
+    @field_validator("nightly_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError("must be a time zone such as Europe/Rome") from None
+        return name
+
+    @field_validator("api_tokens")
+    @classmethod
+    def _scoped(cls, tokens: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for token in tokens:
+            scope, _, secret = token.get_secret_value().partition(":")
+            if scope not in API_SCOPES or len(secret) < _SHORTEST_TOKEN:
+                raise ValueError(f"each must be query:TOKEN or reindex:TOKEN, the token of at least {_SHORTEST_TOKEN} characters")
+        return tokens
 
     @field_validator("public_base_url", "telegram_api_base_url", "twilio_api_base_url")
     @classmethod

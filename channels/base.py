@@ -39,5 +39,28 @@ class Channel(Protocol):
             DeliveryFailed: If the messenger refuses the message for good.
         """
 
+    async def post(self, to: Patient, message: OutboundMessage) -> str | None:
+        """Deliver a message that may be changed later.
+
+        Returns:
+            What `edit` knows the message by (its last part), or None where the messenger cannot change a message.
+
+        Raises:
+            RecipientGone: If the patient blocked the bot or opted out.
+            DeliveryFailed: If the messenger refuses the message for good.
+        """
+
+    async def edit(self, to: Patient, handle: str, message: OutboundMessage) -> None:
+        """Show `message` in place of the one that `post` gave `handle` for; nothing happens if it says the same already.
+
+        Tried once: the caller decides when to try again. What does not fit one message is left out.
+
+        Raises:
+            TryLater: If the messenger asks to wait.
+            MessageGone: If the message is not there any more.
+            RecipientGone: If the patient blocked the bot.
+            DeliveryFailed: If it failed otherwise; trying again does no harm.
+        """
+
     async def show_typing(self, to: Patient) -> None:
         """Show that an answer is being worked on, where the messenger can; failures are ignored."""

@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute
 from channels import markup
 from channels.base import Receive
 from channels.command_line import command_line
+from channels.errors import DeliveryFailed
 from channels.messages import InboundMessage, MessageKind, OutboundMessage, Patient, Platform
 from channels.numbered_replies import NumberedReplies, numbered_lines
 
@@ -92,6 +93,15 @@ class ConsoleChannel:
             self._console.print(_styled(block))
             self._console.print()
         self._replied.set()
+
+    async def post(self, to: Patient, message: OutboundMessage) -> str | None:
+        """Print a message; what is printed cannot be changed."""
+        await self.send(to, message)
+        return None
+
+    async def edit(self, to: Patient, handle: str, message: OutboundMessage) -> None:  # noqa: ARG002 - the protocol's signature
+        """Refuse: `post` gave no handle."""
+        raise DeliveryFailed("a terminal cannot change a message")
 
     async def show_typing(self, to: Patient) -> None:  # noqa: ARG002 - there is only one patient
         """Show a spinner until the reply."""

@@ -2,7 +2,9 @@
 
 ChannelError
 ├── DeliveryFailed      the messenger refused the message for good
-│   └── RecipientGone   the patient blocked the bot or opted out: the session can be dropped
+│   ├── RecipientGone   the patient blocked the bot or opted out: the session can be dropped
+│   ├── MessageGone     the message to be changed is not there any more, or too old to be changed
+│   └── TryLater        the messenger asks to wait before it is called again
 ├── ChannelMisconfigured   a token, secret or address is missing or wrong
 └── ChannelUnreachable     the messenger could not be reached at start
 """
@@ -18,6 +20,18 @@ class DeliveryFailed(ChannelError):
 
 class RecipientGone(DeliveryFailed):
     """The patient blocked the bot or opted out."""
+
+
+class MessageGone(DeliveryFailed):
+    """The message to be changed is not there any more, or too old to be changed."""
+
+
+class TryLater(DeliveryFailed):
+    """The messenger asks to wait `wait_s` seconds before it is called again."""
+
+    def __init__(self, wait_s: float) -> None:
+        super().__init__(f"the messenger asks to wait {wait_s:.0f} s")
+        self.wait_s = wait_s
 
 
 class ChannelMisconfigured(ChannelError):

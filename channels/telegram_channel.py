@@ -7,8 +7,6 @@ import logging
 import os
 import re
 import time
-import unicodedata
-from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from telegram import BotCommand, Update
+from telegram import Update
 from telegram.constants import ChatAction
 from telegram.error import Conflict, InvalidToken, TelegramError
 from telegram.ext import Application, ApplicationBuilder, CallbackContext, ExtBot, TypeHandler, Updater
@@ -27,6 +25,7 @@ from channels.errors import ChannelMisconfigured, ChannelUnreachable
 from channels.messages import OutboundMessage, Patient, Platform
 from channels.redaction import quieten_libraries
 from channels.telegram_inbound import ALLOWED_UPDATES, read_update
+from channels.telegram_menu import CommandMenu, checked_menu
 from channels.telegram_sender import TelegramSender
 from channels.webhook import InFlight, read_body
 
@@ -38,10 +37,6 @@ _STOP_GRACE_S = 20.0
 _POLL_S = 10
 _OFFICIAL_API = "https://api.telegram.org/bot"
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
-_COMMAND_NAME = re.compile(r"[a-z0-9_]{1,32}")
-
-CommandMenu = Mapping[str, Sequence[tuple[str, str]]]
-"""For each language code the (name, description) of the commands offered; the first language is also everyone else's."""
 
 
 class TelegramMode(StrEnum):
@@ -100,7 +95,7 @@ class TelegramChannel:
         quieten_libraries(token, webhook_secret)
         self._secret = webhook_secret.encode()
         self._webhook_url = public_base_url.rstrip("/") + WEBHOOK_PATH
-        self._menu = _checked_menu(command_menu or {})
+        self._menu = checked_menu(command_menu or {})
         self._polls = _PollingRequest(connection_pool_size=1)
         builder = ApplicationBuilder().token(token).base_url(api_base_url or _OFFICIAL_API).get_updates_request(self._polls)
         self._application: Application[Any, Any, Any, Any, Any, Any] = builder.updater(None).job_queue(None).build()
@@ -179,6 +174,16 @@ class TelegramChannel:
         """
         with self._sending:
             await self._sender.send(to.address, message)
+
+    async def post(self, to: Patient, message: OutboundMessage) -> str | None:
+        """Deliver a message as `send` does, and give the number by which it can be changed."""
+        with self._sending:
+            return await self._sender.send(to.address, message)
+
+    async def edit(self, to: Patient, handle: str, message: OutboundMessage) -> None:
+        """Show another text in place of a message; see `Channel.edit` for what can fail."""
+        with self._sending:
+            await self._sender.edit(to.address, handle, message)
 
     async def show_typing(self, to: Patient) -> None:
         """Show "typing…" for about five seconds; failures, flood limits among them, are ignored (H05)."""
@@ -277,18 +282,3 @@ def _check_webhook(secret: str, base_url: str) -> None:
         raise ChannelMisconfigured("the Telegram webhook secret may hold only 1 to 256 of A-Z a-z 0-9 _ -")
     if urlsplit(base_url).scheme not in ("https", "http") or not urlsplit(base_url).netloc:
         raise ChannelMisconfigured("Telegram's webhook mode needs the server's public address")
-
-
-def _checked_menu(menu: CommandMenu) -> dict[str, list[BotCommand]]:
-    return {
-        language: [BotCommand(_plain_name(name), description[:256]) for name, description in commands]
-        for language, commands in menu.items()
-    }
-
-
-def _plain_name(name: str) -> str:
-    folded = unicodedata.normalize("NFKD", name.lstrip("/").casefold())
-    plain = "".join(letter for letter in folded if not unicodedata.combining(letter))
-    if not _COMMAND_NAME.fullmatch(plain):
-        raise ChannelMisconfigured(f"Telegram does not take a command named {name!r}")
-    return plain

@@ -10,7 +10,7 @@ from telegram.constants import InlineKeyboardButtonLimit, MessageLimit, ParseMod
 from telegram.error import BadRequest, Forbidden, NetworkError, RetryAfter, TelegramError, TimedOut
 
 from channels import markup, splitting
-from channels.errors import DeliveryFailed, RecipientGone
+from channels.errors import DeliveryFailed, MessageGone, RecipientGone, TryLater
 from channels.messages import Button, OutboundMessage
 
 _log = logging.getLogger(__name__)
@@ -19,6 +19,7 @@ _TRIES = 4
 _LONGEST_WAIT_S = 60.0  # beyond this a patient has long gone elsewhere
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _ROW_LENGTH = 30  # labels together longer than this are cut short on a narrow phone
+_NOT_EDITABLE = ("message to edit not found", "message can't be edited", "message_id_invalid")
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 
@@ -37,51 +38,77 @@ class TelegramSender:
         self._bot = bot
         self._retry_delay_s = retry_delay_s
 
-    async def send(self, address: str, message: OutboundMessage) -> None:
+    async def send(self, address: str, message: OutboundMessage) -> str | None:
         """Deliver a reply.
+
+        Returns:
+            The number of its last message.
 
         Raises:
             RecipientGone: If the patient blocked the bot or closed the account.
             DeliveryFailed: If a part was refused for good, or may not have arrived; later parts were still sent in that case.
         """
         parts = splitting.split(markup.blocks(message), markup.html, MessageLimit.MAX_TEXT_LENGTH)
-        unsure = False
+        unsure, last = False, None
         for number, part in enumerate(parts, start=1):
             keyboard = _keyboard(message.buttons) if number == len(parts) else None
             try:
-                await self._send_part(address, part, keyboard, insist=message.emphasis)
+                last = await self._send_part(address, part, keyboard, insist=message.emphasis)
             except _PerhapsDelivered:
                 unsure = True
         if unsure:
             raise DeliveryFailed("Telegram may not have received a part")
+        return None if last is None else str(last)
+
+    async def edit(self, address: str, handle: str, message: OutboundMessage) -> None:
+        """Show a reply in place of an earlier message, as far as it fits one message.
+
+        Raises:
+            TryLater: If Telegram asks to wait.
+            MessageGone: If the message is not there any more.
+            RecipientGone: If the patient blocked the bot.
+            DeliveryFailed: If it failed otherwise.
+        """
+        part = splitting.split(markup.blocks(message), markup.html, MessageLimit.MAX_TEXT_LENGTH)[0]
+        try:
+            await self._bot.edit_message_text(
+                chat_id=int(address),
+                message_id=int(handle),
+                text=splitting.join(part, markup.html),
+                parse_mode=ParseMode.HTML,
+                reply_markup=_keyboard(message.buttons),
+                link_preview_options=_NO_PREVIEW,
+            )
+        except TelegramError as error:
+            if "message is not modified" not in str(error).lower():
+                raise _edit_failure(error) from None
 
     async def _send_part(
         self, address: str, part: list[markup.Block], keyboard: InlineKeyboardMarkup | None, *, insist: bool
-    ) -> None:
+    ) -> int:
         formatted = True
         for attempt in range(1, _TRIES + 1):
             try:
-                await self._send_text(address, part, keyboard, formatted=formatted)
+                return await self._send_text(address, part, keyboard, formatted=formatted)
             except TelegramError as error:
                 if formatted and isinstance(error, BadRequest) and "parse entities" in str(error).lower():
                     _log.warning("Telegram could not read the markup of a part; sending it as plain text")
                     formatted = False
                     continue
                 await asyncio.sleep(self._pause(error, attempt, insist=insist))
-            else:
-                return
         raise DeliveryFailed("Telegram kept refusing a part")
 
     async def _send_text(
         self, address: str, part: list[markup.Block], keyboard: InlineKeyboardMarkup | None, *, formatted: bool
-    ) -> None:
-        await self._bot.send_message(
+    ) -> int:
+        sent = await self._bot.send_message(
             chat_id=int(address),
             text=splitting.join(part, markup.html if formatted else markup.plain),
             parse_mode=ParseMode.HTML if formatted else None,
             reply_markup=keyboard,
             link_preview_options=_NO_PREVIEW,
         )
+        return sent.message_id
 
     def _pause(self, error: TelegramError, attempt: int, *, insist: bool) -> float:
         """Seconds to wait before the part is tried again; raises what the caller must know if it should not be."""
@@ -97,6 +124,17 @@ class TelegramSender:
         if attempt == _TRIES or pause > _LONGEST_WAIT_S:
             raise DeliveryFailed(f"Telegram could not take a part ({type(error).__name__})") from None
         return pause
+
+
+def _edit_failure(error: TelegramError) -> DeliveryFailed:
+    if isinstance(error, RetryAfter):
+        return TryLater(_seconds(error.retry_after))
+    if isinstance(error, Forbidden):
+        return RecipientGone("the patient blocked the bot or left")
+    words = str(error).lower()
+    if isinstance(error, BadRequest) and any(sign in words for sign in _NOT_EDITABLE):
+        return MessageGone("the message cannot be changed any more")
+    return DeliveryFailed(f"Telegram did not change a message ({type(error).__name__})")
 
 
 def _surely_not_taken(error: NetworkError) -> bool:

@@ -143,6 +143,15 @@ class WhatsAppChannel:
             self._replies.offer(to.address, message.buttons)
             await self._sender.send(to.address, message)
 
+    async def post(self, to: Patient, message: OutboundMessage) -> str | None:
+        """Deliver a message as `send` does; WhatsApp cannot change it later."""
+        await self.send(to, message)
+        return None
+
+    async def edit(self, to: Patient, handle: str, message: OutboundMessage) -> None:  # noqa: ARG002 - the protocol's signature
+        """Refuse: `post` gave no handle."""
+        raise DeliveryFailed("WhatsApp cannot change a message")
+
     async def show_typing(self, to: Patient) -> None:
         """Nothing: Twilio offers no plain typing sign for WhatsApp."""
 

@@ -4,9 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from rag.personal_advice import is_personal
+
 from ingest.outline import Section, Unit, sections
 from locales.language import Language
-from rag.documents import Chunk, Document, Sentence, Surface, SurfaceKind
+from rag.documents import Chunk, Document, DocumentKind, Sentence, Surface, SurfaceKind
 from rag.sentences import Section as PageSection
 from rag.sentences import SentenceWords
 
@@ -36,7 +38,7 @@ class Chunker:
         Returns:
             The chunks in the order of the page, none of them longer than `max_tokens` with title and headings, and their
             surfaces: one passage each, up to two questions for the first chunk of each section, and each synonym of the page by
-            itself for the one that tells the symptoms.
+            itself for the one that tells the symptoms. Of a question with its answer, the question is embedded.
         """
         chunks: list[Chunk] = []
         surfaces: list[Surface] = []
@@ -45,7 +47,7 @@ class Chunker:
             header = self._short_header(document.title, section.heading_path)
             for units in self._packed(section, header, document.language):
                 chunk = _chunk(document, section, units, position=len(chunks))
-                text = _passage(header, chunk.text, document.language)
+                text = _asked(document, section) or _passage(header, chunk.text, document.language)
                 chunks.append(chunk)
                 surfaces.append(Surface(kind=SurfaceKind.PASSAGE, text=text, chunk_id=chunk.chunk_id))
             surfaces.extend(_questions(document, section, chunks[first].chunk_id))
@@ -96,12 +98,26 @@ def _header(title: str, heading_path: Sequence[str]) -> str:
     return " ".join(part if part.endswith((".", "?", "!", ":")) else f"{part}." for part in (title, *heading_path))
 
 
+def _asked(document: Document, section: Section) -> str | None:
+    """The question that a passage answers, embedded in its place; None for an article.
+
+    Questions resemble what patients write more than answers do, which hold a doctor's terms and more than was asked.
+    """
+    match document.kind:
+        case DocumentKind.ARTICLE:
+            return None
+        case DocumentKind.FAQ:
+            return section.heading_path[-1] if section.heading_path else document.title
+        case DocumentKind.FORUM:
+            return document.asked[0] if document.asked else document.title
+
+
 def _questions(document: Document, section: Section, chunk_id: str) -> list[Surface]:
     """What the section answers: "title: heading", and the same with the page's synonyms.
 
     A section without a heading has no question of its own: its title would make every section of a subject equally near.
     """
-    if not section.heading_path:
+    if not section.heading_path or document.kind is not DocumentKind.ARTICLE:
         return []
     heading = section.heading_path[-1]
     heading = heading if heading[:2].isupper() else heading[0].lower() + heading[1:]
@@ -110,14 +126,21 @@ def _questions(document: Document, section: Section, chunk_id: str) -> list[Surf
 
 
 def _names(document: Document, chunks: Sequence[Chunk]) -> list[Surface]:
-    """Each other name of the page: who types only one of them mostly tells what is felt."""
-    words = SentenceWords.load(document.language)
-    told = [chunk for chunk in chunks if words.section(chunk) is PageSection.SYMPTOMS] or chunks
-    return [Surface(kind=SurfaceKind.QUESTION, text=name, chunk_id=told[0].chunk_id) for name in document.synonyms if told]
+    """Each other name of the page, and what else was asked: who types only one of them mostly tells what is felt."""
+    names = (*document.synonyms, *document.asked[1:])
+    return [Surface(kind=SurfaceKind.QUESTION, text=name, chunk_id=symptom_chunk(chunks).chunk_id) for name in names if chunks]
+
+
+def symptom_chunk(chunks: Sequence[Chunk]) -> Chunk:
+    """The passage of a page that tells the symptoms; its first one where none does. Never empty."""
+    words = SentenceWords.load(chunks[0].language)
+    return next((chunk for chunk in chunks if words.section(chunk) is PageSection.SYMPTOMS), chunks[0])
 
 
 def _chunk(document: Document, section: Section, units: Sequence[Unit], position: int) -> Chunk:
     text, sentences = _render(units)
+    if document.kind is DocumentKind.FORUM:  # what was said to one person is true of nobody else
+        sentences = [sentence for sentence in sentences if not is_personal(sentence.text, document.language)]
     return Chunk(
         chunk_id=f"{document.document_id}:{position}",
         document_id=document.document_id,

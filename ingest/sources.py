@@ -121,10 +121,22 @@ class SourceRow(BaseModel):
         return self
 
 
+class GoldenQuestion(BaseModel):
+    """A question that must keep finding its page: a version of an index in which it no longer does is not published."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    language: Language
+    question: Text
+    document: Text
+    """The id of the page."""
+
+
 class _SourceFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     source: list[SourceRow] = Field(min_length=1)
+    golden: list[GoldenQuestion] = Field(default_factory=list)
 
 
 def load_sources(path: Path = SHIPPED_SOURCES) -> tuple[SourceRow, ...]:
@@ -133,20 +145,20 @@ def load_sources(path: Path = SHIPPED_SOURCES) -> tuple[SourceRow, ...]:
     Raises:
         SourceUnreadable: If the file is missing, is not TOML, or a row is wrong; the message names the row and the key.
     """
-    try:
-        file = _SourceFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise SourceUnreadable(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise SourceUnreadable(f"{path}: is not UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise SourceUnreadable(f"{path}: is not TOML: {error}") from error
-    except ValidationError as error:
-        raise SourceUnreadable(f"{path}: {_first_error(error)}") from error
+    file = _read(path)
     base = path.resolve().parent
     rows = tuple(row.model_copy(update={"path": base / row.path.expanduser()}) if row.path else row for row in file.source)
     check_unique(rows)
     return rows
+
+
+def load_golden(path: Path = SHIPPED_SOURCES) -> tuple[GoldenQuestion, ...]:
+    """Read the golden questions of a source file.
+
+    Raises:
+        SourceUnreadable: As `load_sources`.
+    """
+    return tuple(_read(path).golden)
 
 
 def check_unique(rows: Sequence[SourceRow]) -> None:
@@ -162,10 +174,23 @@ def check_unique(rows: Sequence[SourceRow]) -> None:
         seen.add(row.id)
 
 
+def _read(path: Path) -> _SourceFile:
+    try:
+        return _SourceFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise SourceUnreadable(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise SourceUnreadable(f"{path}: is not UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SourceUnreadable(f"{path}: is not TOML: {error}") from error
+    except ValidationError as error:
+        raise SourceUnreadable(f"{path}: {_first_error(error)}") from error
+
+
 def _first_error(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     match first["loc"]:
-        case ("source", int(index), *keys):
-            return f"source {index + 1}, {'.'.join(map(str, keys)) or 'row'}: {first['msg']}"
+        case (("source" | "golden") as table, int(index), *keys):
+            return f"{table} {index + 1}, {'.'.join(map(str, keys)) or 'row'}: {first['msg']}"
         case keys:
             return f"{'.'.join(map(str, keys))}: {first['msg']}"

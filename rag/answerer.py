@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from locales.language import Language
 from rag.aligner import Aligner
-from rag.composer import Composer
+from rag.composer import Composer, joinable
 from rag.documents import Link
 from rag.errors import Cancelled, IndexMissing, ModelError
 from rag.evidence import EvidenceSelector
@@ -48,8 +48,6 @@ _COURTESIES = {Intent.GREETING: NoticeKind.GREETING, Intent.THANKS: NoticeKind.T
 _PREFACES = {Intent.OWN_DOSE: Preface.OWN_DOSE, Intent.READING: Preface.READING}
 _REFUSALS = {Intent.OWN_DOSE: AbstentionKind.OWN_DOSE, Intent.READING: AbstentionKind.READING}
 _CANDIDATES = 15
-_JOINED = 2  # evidence sentences that the generator works with: the starter models join two well, and each costs half a second
-_LONGEST_JOINED = 30  # words
 _MAX_FURTHER_READING = 2
 _MAX_TOKENS = 150
 
@@ -76,6 +74,8 @@ class Answerer:
         reranker: Reranker,
         selectors: Mapping[Language, EvidenceSelector],
         writer: Writer | None,
+        max_chunks: int = 5,
+        similarity_threshold: float = 0.0,
     ) -> None:
         self.reader = open_reader
         self.embedder = embedder
@@ -86,6 +86,8 @@ class Answerer:
         self._reranker = reranker
         self._selectors = selectors
         self._writer = writer
+        self._max_chunks = max_chunks
+        self._similarity_threshold = similarity_threshold
         self._aligners = {language: Aligner(language) for language in Language}
 
     @property
@@ -170,6 +172,7 @@ class Answerer:
             evidence = self._selectors[language].select(
                 interpretation, found.hits, reader, expansions=found.query.expansions, query_vector=found.question_vector
             )
+            evidence = self._within_limits(evidence, found.hits, reader, language)
         if not evidence:
             return Abstention(kind=self._refusal(interpretation, reader), language=language)
         _go_on(budget)
@@ -210,7 +213,7 @@ class Answerer:
 
         composer = Composer(self._aligners[interpretation.language], evidence, show)
         composer.open()
-        material = _material(evidence)
+        material = joinable(evidence)
         if self._writer is not None and material:
             usage = Usage()
             try:
@@ -264,20 +267,20 @@ class Answerer:
             dropped=composer.dropped,
         )
 
+    def _within_limits(
+        self, evidence: Sequence[Evidence], hits: Sequence[Hit], reader: IndexReader, language: Language
+    ) -> list[Evidence]:
+        """Evidence of pages that are similar enough, from no more passages than the operator allows."""
+        selector = self._selectors[language]
+        similar = {hit.chunk.document_id: selector.similarity(hit, reader.statistics) for hit in reversed(hits)}
+        near = [item for item in evidence if similar.get(item.chunk.document_id, 0.0) >= self._similarity_threshold]
+        chunks = list(dict.fromkeys(item.chunk.chunk_id for item in near))[: self._max_chunks]
+        return [item for item in near if item.chunk.chunk_id in chunks]
+
     def _refusal(self, interpretation: Interpretation, reader: IndexReader) -> AbstentionKind:
         if interpretation.intent in _REFUSALS:
             return _REFUSALS[interpretation.intent]
         return self._selectors[interpretation.language].abstention_kind(interpretation, reader)
-
-
-def _material(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """What the generator writes from: the next strongest sentences, of one page, since only those may be joined.
-
-    A list is quoted as it stands: the starter models copy it word for word, in eight seconds.
-    """
-    following = [item for item in evidence[1:] if len(item.sentence.text.split()) <= _LONGEST_JOINED]
-    page = following[0].chunk.document_id if following else ""
-    return [item for item in following if item.chunk.document_id == page][:_JOINED]
 
 
 def _go_on(budget: Budget) -> None:

@@ -45,6 +45,8 @@ def build_answerer(
         reranker=Reranker(),
         selectors={language: EvidenceSelector(language, embedder) for language in Language},
         writer=Writer(language_model) if language_model is not None else None,
+        max_chunks=settings.max_context_chunks,
+        similarity_threshold=settings.similarity_threshold,
     )
 
 

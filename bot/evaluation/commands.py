@@ -106,6 +106,30 @@ def evaluate_answers(questions: InputFile, as_json: AsJson = False) -> None:
         measure(settings, questions, as_json=as_json, progress=progress)
 
 
+@evaluation.command("ingestion")
+def evaluate_ingestion(
+    docs: Annotated[
+        Path | None, typer.Option(exists=True, help="A folder or JSON Lines file; the starter texts if not given.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most pages.")] = 60,
+    answers: Annotated[bool, typer.Option("--answers", help="Also measure answers beside a run; needs the generator.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how fast nights are, and how much a run slows answers down."""
+    settings = start(quiet=True)
+    from bot.evaluation.ingestion import measure_answers_beside_a_run, measure_nights
+    from bot.progress import counted_progress
+    from rag.models.load import load_embedder
+
+    with busy("Loading the embedder…"):
+        embedder = load_embedder(settings.embedder, settings.home, settings.threads)
+    with counted_progress(ERR) as progress:
+        figures = {"nights": measure_nights(embedder, docs, limit, progress)}
+        if answers:
+            figures["answers"] = measure_answers_beside_a_run(settings, progress)
+    print_figures(figures, OUT, as_json=as_json)
+
+
 @evaluation.command("all")
 def evaluate_all(
     half: Annotated[Half, typer.Option(help="The half that is tuned on, or the one that is only reported.")] = Half.DEV,

@@ -49,6 +49,7 @@ class BotApiDouble:
     `api.sent` has the accepted texts (`SentText`), `api.calls` every (method, parameters) in order.
     `api.fail_next("sendMessage", 429, "Too Many Requests", retry_after=1)` makes that method's next call fail; called more than
     once, the failures queue up, and `None` in their place (`api.succeed_next`) lets one call through first.
+    `api.edits` has the accepted edits, (message number, `SentText`); `api.forget(number)` deletes a message as its reader can.
     `api.cut_next(method)` breaks the connection in the middle of the reply.
     `api.inject(message=…)` gives an update to polling; `update(…)`, `message(…)` build payloads for a webhook too.
     """
@@ -58,6 +59,8 @@ class BotApiDouble:
         self.username = username
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.sent: list[SentText] = []
+        self.edits: list[tuple[int, SentText]] = []
+        self._shown: dict[int, SentText] = {}
         self.webhook: dict[str, Any] | None = None
         self._failures: defaultdict[str, deque[_Failure | None]] = defaultdict(deque)
         self._updates: list[dict[str, Any]] = []
@@ -92,6 +95,10 @@ class BotApiDouble:
     def cut_next(self, method: str) -> None:
         """Take the method's next call and break the connection before the reply is whole."""
         self._failures[method].append(_Failure(0, "", cut=True))
+
+    def forget(self, number: int) -> None:
+        """Delete a message: it cannot be edited any more."""
+        del self._shown[number]
 
     async def inject(self, **content: Json) -> None:
         """Give polling an update with this content, such as `message=message(...)`."""
@@ -160,7 +167,15 @@ class BotApiDouble:
         return _ok(True)
 
     async def _editMessageText(self, parameters: dict[str, Any]) -> Response:
-        return await self._sendMessage(parameters)
+        number = int(parameters["message_id"])
+        before, text = self._shown.get(number), self._read_text(parameters)
+        if isinstance(text, Response):
+            return text
+        if before is None or before.chat != text.chat:
+            return _refusal(400, "Bad Request: message to edit not found")
+        if (before.visible, before.buttons) == (text.visible, text.buttons):
+            return _refusal(400, "Bad Request: message is not modified: specified new message content is exactly the same")
+        return await self._show(number, text, self.edits, (number, text))
 
     async def _getUpdates(self, parameters: dict[str, Any]) -> Response:
         offset = int(parameters.get("offset", 0))
@@ -175,6 +190,20 @@ class BotApiDouble:
             return _ok(waiting())
 
     async def _sendMessage(self, parameters: dict[str, Any]) -> Response:
+        text = self._read_text(parameters)
+        if isinstance(text, Response):
+            return text
+        return await self._show(next(self._numbers), text, self.sent, text)
+
+    async def _show(self, number: int, text: SentText, record: list[Any], entry: Json) -> Response:
+        async with self._changed:
+            self._shown[number] = text
+            record.append(entry)
+            self._changed.notify_all()
+        chat = {"id": text.chat, "type": "private"}
+        return _ok({"message_id": number, "date": 1_790_000_001, "chat": chat, "text": text.visible})
+
+    def _read_text(self, parameters: dict[str, Any]) -> SentText | Response:
         text = str(parameters.get("text", ""))
         formatted = parameters.get("parse_mode") == "HTML"
         reader = _HtmlReader()
@@ -188,16 +217,7 @@ class BotApiDouble:
         keys = (parameters.get("reply_markup") or {}).get("inline_keyboard", [])
         buttons = [(key["text"], key["callback_data"]) for row in keys for key in row]
         chat = int(parameters["chat_id"])
-        async with self._changed:
-            self.sent.append(SentText(chat, text, visible, reader.targets, parameters.get("parse_mode"), buttons, parameters))
-            self._changed.notify_all()
-        sent = {
-            "message_id": next(self._numbers),
-            "date": 1_790_000_001,
-            "chat": {"id": chat, "type": "private"},
-            "text": visible,
-        }
-        return _ok(sent)
+        return SentText(chat, text, visible, reader.targets, parameters.get("parse_mode"), buttons, parameters)
 
 
 class _HtmlReader(HTMLParser):

@@ -14,7 +14,8 @@ from channels.messages import OutboundMessage
 from ingest.ledger import Ledger
 from ingest.pipeline import ingest
 from ingest.run import index_directory, ledger_path
-from ingest.sources import SHIPPED_SOURCES, load_sources
+from ingest.sources import SHIPPED_SOURCES
+from tests.builders import starter_sources
 from locales.language import Language
 from rag.languages import identify
 from rag.models.download import default_home
@@ -63,7 +64,7 @@ async def _publish(home: Path, embedder: Any) -> None:
     """The pages that the questions are about, and two others a language: the whole corpus takes minutes to embed."""
     topics = {row["topic"] for row in ROWS if row["topic"]} | {"flu", "asthma"}
     rows = []
-    for row in load_sources():
+    for row in starter_sources():
         folder = home / "pages" / row.id
         folder.mkdir(parents=True)
         for topic in topics:

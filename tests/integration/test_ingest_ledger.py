@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from ingest.errors import LedgerUnusable
-from ingest.ledger import SCHEMA_VERSION, Ledger, PageState, RunStatus
+from ingest.ledger import Ledger, PageState, RunStatus
+from ingest.ledger_database import _STEPS, SCHEMA_VERSION
+from ingest.report import RunProgress
 from ingest.staging import StagedPage
 from locales.language import Language
 from rag.documents import Authority, Chunk, Document, Link, Sentence, Surface, SurfaceKind
@@ -94,26 +96,33 @@ async def test_run_that_was_killed_counts_as_interrupted_once_another_begins(tmp
     async with Ledger.open(path) as ledger:
         await ledger.begin_run()
         run_id = await ledger.begin_run()
-        await ledger.note_progress(run_id, done=3, total=9)
+        await ledger.note_progress(run_id, RunProgress(source="asl", step="embed", done=3, total=9, new=2))
         await ledger.end_run(run_id, RunStatus.COMPLETE, {"pages": 1})
         latest = await ledger.latest_run()
 
     assert latest is not None
+    assert latest.progress == RunProgress(source="asl", step="embed", done=3, total=9, new=2)
     assert (latest.run_id, latest.status, latest.done, latest.total, latest.report) == (2, RunStatus.COMPLETE, 3, 9, {"pages": 1})
     with sqlite3.connect(path) as db:
         assert db.execute("SELECT status FROM runs ORDER BY run_id").fetchall() == [("interrupted",), ("complete",)]
     db.close()
 
 
-async def test_older_ledger_is_built_anew(tmp_path: Path) -> None:
+async def test_ledger_of_an_earlier_release_is_brought_up_to_date_and_keeps_its_pages(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     db = sqlite3.connect(path)
-    db.executescript("CREATE TABLE pages (x); CREATE TABLE old (y); PRAGMA user_version = 0;")
+    db.executescript(f"{_STEPS[1]}; PRAGMA user_version = 1;")
+    db.execute("INSERT INTO pages VALUES ('a', 'asl', 'it', 'h', 'with', 1, 'current', '{}', '[]', '[]', x'', 64)")
+    db.execute("INSERT INTO runs (started, status) VALUES ('2026-01-01T00:00:00+00:00', 'complete')")
+    db.commit()
     db.close()
 
     async with Ledger.open(path) as ledger:
-        assert await ledger.page_states() == {}
-        assert await ledger.latest_run() is None
+        assert set(await ledger.page_states()) == {"a"}
+        latest = await ledger.latest_run()
+        assert latest is not None
+        assert (latest.trigger, latest.progress) == ("command_line", None)
+        assert await ledger.addresses("asl") == {}
 
 
 async def test_newer_ledger_is_left_alone(tmp_path: Path) -> None:
@@ -148,7 +157,7 @@ async def test_a_ledger_on_a_full_disk_is_not_to_be_deleted(tmp_path: Path, monk
     async def failing(*_: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr("ingest.ledger._prepare", failing)
+    monkeypatch.setattr("ingest.ledger_database._prepare", failing)
 
     with pytest.raises(LedgerUnusable, match="has room"):
         async with Ledger.open(tmp_path / "ledger.sqlite"):

@@ -10,7 +10,7 @@ import pytest
 from ingest.errors import RunRefused, SourceUnreadable
 from ingest.ledger import Ledger, RunStatus
 from ingest.lock import writer_lock
-from ingest.pipeline import ingest
+from ingest.pipeline import RunOptions, ingest
 from ingest.report import OnProgress, Progress, RunReport, Step
 from ingest.run import index_directory, ledger_path, run_ingest
 from ingest.sources import SourceRow
@@ -63,9 +63,9 @@ class Home:
                 self.embedder,
                 ledger,
                 lock=self.path / "ingest.lock",
-                configured=[source.id for source in self.sources],
-                full=full,
-                sentence_vectors=sentence_vectors,
+                options=RunOptions(
+                    configured=[source.id for source in self.sources], full=full, sentence_vectors=sentence_vectors
+                ),
                 on_progress=on_progress,
             )
 

@@ -6,9 +6,10 @@ import pytest
 from ingest.chunker import Chunker, sentence_text
 from ingest.importers.folder import read_folder
 from ingest.importers.plain import plain_lines
-from ingest.sources import SourceRow, load_sources
+from ingest.sources import SourceRow
 from locales.language import Language
 from rag.documents import Authority, Chunk, Document, Surface, SurfaceKind
+from tests.builders import starter_sources
 
 
 def document(text: str, **fields: object) -> Document:
@@ -220,7 +221,7 @@ def test_emergency_number_is_named_for_the_search_and_kept_open_in_the_text(lang
     assert sentence_text(chunk, chunk.sentences[0]) == f"Influenza. Chiami il {said}."
 
 
-@pytest.mark.parametrize("row", load_sources(), ids=lambda row: row.id)
+@pytest.mark.parametrize("row", starter_sources(), ids=lambda row: row.id)
 def test_each_section_of_the_starter_corpus_is_one_chunk_whose_words_are_all_there(row: SourceRow) -> None:
     for page in read_folder(row.path, row):
         chunks, _ = Chunker(lambda text: int(words(text) * 1.6)).chunks(page)

@@ -9,9 +9,10 @@ import pytest
 from ingest.documents import content_hash
 from ingest.errors import SourceUnreadable
 from ingest.importers.folder import DEMONSTRATION_LINES, read_folder
-from ingest.sources import SourceRow, load_sources
+from ingest.sources import SourceRow
 from locales.language import Language
 from rag.documents import Authority, Document, Link
+from tests.builders import starter_sources
 
 PAGE = """---
 topic: flu
@@ -217,7 +218,7 @@ def test_hash_does_not_change_with_the_time_of_reading(tmp_path: Path) -> None:
     assert content_hash(replace(page, fetched_at=datetime(2020, 1, 1, tzinfo=UTC))) == page.content_hash
 
 
-@pytest.mark.parametrize("row", load_sources(), ids=lambda row: row.id)
+@pytest.mark.parametrize("row", starter_sources(), ids=lambda row: row.id)
 def test_starter_corpus_is_readable_and_marked_until_it_is_reviewed(row: SourceRow) -> None:
     pages = list(read_folder(row.path, row))
 
@@ -227,6 +228,6 @@ def test_starter_corpus_is_readable_and_marked_until_it_is_reviewed(row: SourceR
 
 
 def test_starter_corpus_has_the_same_topics_in_both_languages() -> None:
-    topics = [{page.topic for page in read_folder(row.path, row)} for row in load_sources()]
+    topics = [{page.topic for page in read_folder(row.path, row)} for row in starter_sources()]
 
     assert topics[0] == topics[1]

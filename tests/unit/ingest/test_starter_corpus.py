@@ -18,11 +18,11 @@ from rapidfuzz.distance import Indel
 from ingest.chunker import Chunker
 from ingest.importers.folder import DEMONSTRATION_LINES, read_folder
 from ingest.outline import sections
-from ingest.sources import load_sources
 from locales.language import Language
 from rag.documents import Sentence
 from rag.sentences import may_be_shown
 from rag.text import split_sentences
+from tests.builders import starter_sources
 
 STARTER = Path(__file__).parents[3] / "ingest" / "starter"
 SIGN_OFF = STARTER.parents[1] / "docs" / "sign-off-pages.md"
@@ -102,7 +102,7 @@ def prose(page: Path) -> list[str]:
 @cache
 def quotes(page: Path) -> tuple[Sentence, ...]:
     """What an answer may quote of a page: sentences, and lists with their lead-in."""
-    row = next(row for row in load_sources() if row.language is language_of(page))
+    row = next(row for row in starter_sources() if row.language is language_of(page))
     (document,) = read_folder(page, row)
     chunks, _ = Chunker(lambda text: len(text.split())).chunks(document)
     return tuple(sentence for chunk in chunks for sentence in chunk.sentences)
