@@ -145,7 +145,7 @@ def needs_alert(run: RunRow) -> bool:
 
 def _ago(then: datetime, now: datetime) -> timedelta:
     """How far apart, also after the clock was set back."""
-    return now - then
+    return abs(now - then)
 
 
 def _written(write: Write, language: Language | None) -> OutboundMessage:

@@ -15,9 +15,11 @@ from bot.conversation import Conversation, Parts
 from bot.errors import StartRefused
 from bot.inference_worker import InferenceWorker
 from bot.loading import load_gate, load_renderer, load_texts, rag_settings
+from bot.operations import Operations
 from bot.registry import ClaimRegistry
 from bot.sessions import Sessions
 from bot.settings import Settings, is_loopback
+from bot.tally import Tally
 from bot.telemetry import Telemetry, quieten_loop
 from bot.web import web_app
 from channels.base import Channel
@@ -69,11 +71,13 @@ def build(
         )
     if answerer.is_extractive:
         telemetry.warning("no_generator_answers_are_quotes", model=settings.generator)
+    worker, tally = InferenceWorker(limit=settings.queue_limit, run_limit_s=settings.answer_deadline_s), Tally(telemetry)
+    operations = Operations(settings, channels, catalog, telemetry, tally, lambda: worker.depth)
     parts = Parts(
         channels={channel.platform: channel for channel in channels},
         gate=gate,
         answerer=answerer,
-        worker=InferenceWorker(limit=settings.queue_limit, run_limit_s=settings.answer_deadline_s),
+        worker=worker,
         sessions=Sessions(idle_s=settings.session_idle_s, limit=settings.session_limit),
         registry=ClaimRegistry(
             settings.home / "claims.sqlite", _hash_key(settings), on_trouble=lambda error: telemetry.failure("registry", error)
@@ -82,20 +86,23 @@ def build(
         directory=directory,
         telemetry=telemetry,
         clock=time.monotonic,
+        tally=tally,
+        admin=operations.admin,
     )
-    return App(settings, parts, answerer, catalog)
+    return App(settings, parts, answerer, catalog, operations)
 
 
 class App:
     """The running bot: messengers, web server and inference thread on one event loop."""
 
-    def __init__(self, settings: Settings, parts: Parts, answerer: Answerer, catalog: Catalog) -> None:
+    def __init__(self, settings: Settings, parts: Parts, answerer: Answerer, catalog: Catalog, operations: Operations) -> None:
         self.conversation = Conversation(parts)
         self.is_extractive = answerer.is_extractive
         self._settings = settings
         self._parts = parts
         self._answerer = answerer
-        routes = [route for channel in parts.channels.values() for route in channel.routes()]
+        self._operations = operations
+        routes = [route for channel in parts.channels.values() for route in channel.routes()] + operations.routes()
         self.asgi: Starlette = web_app(
             routes, find_document=self._find_document, problems=self.problems, catalog=catalog, directory=parts.directory
         )
@@ -128,6 +135,8 @@ class App:
                 await self._listen()
             for channel in self._parts.channels.values():
                 await channel.start(self.conversation.receive)
+            if with_web:
+                await self._operations.start()
         except BaseException:
             await self.stop()
             raise
@@ -138,6 +147,7 @@ class App:
         self._parts.telemetry.event("stopping", count=self.conversation.running)
         if self._server is not None:
             self._server.should_exit = True  # no new connections: a messenger delivers again later
+        await self._operations.stop()
         await self.conversation.finish(self._settings.shutdown_grace_s)
         for channel in self._parts.channels.values():
             await channel.stop()

@@ -171,26 +171,13 @@ class IngestionRunner:
         with contextlib.ExitStack() as files:
             try:
                 out, err = (files.enter_context(_unnamed_file()) for _ in range(2))
-                child = await asyncio.create_subprocess_exec(
-                    *self._command,
-                    *arguments,
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    env=self._environment(),
-                    start_new_session=True,
-                )
+                child = await launch(self._command, arguments, self._home, out=out, err=err)
             except OSError as error:
                 self._telemetry.failure("ingestion_not_started", error)
                 raise RunNotStarted(f"Ingestion could not be started: {error.strerror}.") from error
             self._child = child
             self._watching = asyncio.create_task(self._watch(child, out, err, files.pop_all()))
         return child
-
-    def _environment(self) -> dict[str, str]:
-        withheld = {f"{PREFIX}{name}".upper() for name in NOT_FOR_INGESTION}
-        kept = {name: value for name, value in os.environ.items() if name.upper() not in withheld | {f"{PREFIX}HOME"}}
-        return kept | {f"{PREFIX}HOME": str(self._home)}
 
     async def _watch(
         self, child: asyncio.subprocess.Process, out: IO[bytes], err: IO[bytes], files: contextlib.ExitStack
@@ -226,15 +213,40 @@ class IngestionRunner:
             return False
 
     async def _end(self, child: asyncio.subprocess.Process, *, after_s: float) -> None:
-        """Wait, then ask, then kill the run with all that it started."""
-        for number, grace_s in ((None, after_s), (signal.SIGTERM, self._stop_grace_s), (signal.SIGKILL, self._stop_grace_s)):
-            if child.returncode is not None:
-                return
-            if number is not None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(child.pid, number)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(child.wait(), grace_s)
+        await end(child, after_s=after_s, grace_s=self._stop_grace_s)
+
+
+async def launch(
+    command: Sequence[str], arguments: Sequence[str], home: Path, *, out: int | IO[bytes], err: int | IO[bytes]
+) -> asyncio.subprocess.Process:
+    """Start the command line as a session of its own, with the settings of this process but no secret that it does not need.
+
+    Raises:
+        OSError: If the system starts no process.
+    """
+    withheld = {f"{PREFIX}{name}".upper() for name in NOT_FOR_INGESTION}
+    kept = {name: value for name, value in os.environ.items() if name.upper() not in withheld | {f"{PREFIX}HOME"}}
+    return await asyncio.create_subprocess_exec(
+        *command,
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=out,
+        stderr=err,
+        env=kept | {f"{PREFIX}HOME": str(home)},
+        start_new_session=True,
+    )
+
+
+async def end(child: asyncio.subprocess.Process, *, after_s: float, grace_s: float) -> None:
+    """Wait, then ask a process to end, then kill it, with all that it started."""
+    for number, patience_s in ((None, after_s), (signal.SIGTERM, grace_s), (signal.SIGKILL, grace_s)):
+        if child.returncode is not None:
+            return
+        if number is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, number)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(child.wait(), patience_s)
 
 
 def _is_locked(path: Path) -> bool:

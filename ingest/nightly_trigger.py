@@ -42,7 +42,8 @@ class NightlyTrigger(BaseTrigger):  # type: ignore[misc]  # the library has no t
     def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
         """The next due time.
 
-        A later one than `previous_fire_time` that is overdue at `now` fires in its stead; else `previous_fire_time` counts as fired.
+        A later one than `previous_fire_time` that is overdue at `now` fires in its stead; else `previous_fire_time` counts as
+        fired.
         """
         moment = _utc(now)
         if previous_fire_time is not None:

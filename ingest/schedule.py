@@ -152,7 +152,7 @@ class Nightly:
         due = self._trigger.get_next_fire_time(None, self._now())
         if due.astimezone(UTC) < job.next_run_time.astimezone(UTC):
             job.modify(next_run_time=due)
-        pass
+        scheduler.wakeup()
 
     async def _resign(self) -> None:
         scheduler, self._scheduler = self._scheduler, None

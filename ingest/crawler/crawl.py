@@ -72,9 +72,10 @@ def _user_agent(source: SourceRow, contact: str | None) -> str:
     if not source.kind.is_crawled and source.url is None:
         raise CrawlFailed(f"{source.id}: a source of kind {source.kind} is not crawled")
     agent = f"{PRODUCT}/{version('salus')}"
-    if contact and contact.strip().isprintable():
-        return f"{agent} (+{contact.strip()})"
-    if Site.of(source).is_public or contact:
+    reachable_at = (contact or "").strip()
+    if reachable_at and reachable_at.isprintable():
+        return f"{agent} (+{reachable_at})"
+    if Site.of(source).is_public or reachable_at:
         raise CrawlFailed(f"{source.id}: set SALUS_CRAWL_CONTACT to an address at which publishers can reach you")
     return agent
 

@@ -38,6 +38,7 @@ def settings_of(job: CrawlJob) -> dict[str, Any]:
         },
         # Pace: one request at a time for each host, at the delay that is longest of the row's, the host's and the throttle's.
         "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+        "CONCURRENT_REQUESTS": 8,  # requests in line, of all hosts; those to a host that turns out to be down are tried in vain
         "DOWNLOAD_DELAY": source.delay_s,
         "DOWNLOAD_DELAY_JITTER": 0,  # at random it would be half of what was promised
         "AUTOTHROTTLE_ENABLED": True,
@@ -46,6 +47,7 @@ def settings_of(job: CrawlJob) -> dict[str, Any]:
         "CRAWL_MAX_RETRY_AFTER": limits.max_retry_after_s,
         "CRAWL_RETRY_PAUSE": limits.retry_pause_s,
         "RETRY_TIMES": limits.retries,
+        "RETRY_PRIORITY_ADJUST": 100,  # at once, so that a host that is down is soon known as such
         # Caps.
         "DOWNLOAD_TIMEOUT": limits.timeout_s,
         "DOWNLOAD_MAXSIZE": limits.max_bytes,

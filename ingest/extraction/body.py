@@ -38,29 +38,22 @@ _CONSENT_NAMES = re.compile(
 _WHOLE_PAGE = frozenset({"html", "body", "main", "article"})
 
 
-def prepare(tree: HtmlElement, words: WebWords) -> int:
-    """Take out of a page what is never its article; it is done once, after `remove_hidden`.
+def article(tree: HtmlElement, selectors: Selectors, words: WebWords) -> tuple[list[Line], int]:
+    """Read the article of a page after `remove_hidden`; the tree is used up by it.
 
     Returns:
-        The number of words that stood in consent banners.
+        Its lines without its first title, some of them maybe chrome still, and how many words stood in consent banners.
     """
-    banner = _remove_banners(tree, words)
-    unfold(tree)
-    _remove_chrome(tree)
-    return banner
-
-
-def article(tree: HtmlElement, selectors: Selectors) -> list[Line]:
-    """The lines of the article of a prepared page without its first title; some chrome may be left, one line at a time."""
     for selector in selectors.remove:
         for element in select(tree, selector):
             drop(element)
-    if selectors.body and (parts := _outermost(select(tree, selectors.body))):
-        lines = [line for part in parts for line in lines_of(part)]
-    else:
+    is_narrowed = selectors.body is not None and _narrow(_body(tree), select(tree, selectors.body))
+    banner = _remove_banners(tree, words)
+    unfold(tree)
+    _remove_chrome(tree)
+    if not is_narrowed:
         _keep_article(tree)
-        lines = lines_of(_body(tree))
-    return _below_title(lines)
+    return _below_title(lines_of(_body(tree))), banner
 
 
 def select(tree: HtmlElement, selector: str) -> list[HtmlElement]:
@@ -77,9 +70,19 @@ def _body(tree: HtmlElement) -> HtmlElement:
     return body if isinstance(body, HtmlElement) else tree
 
 
-def _outermost(parts: list[HtmlElement]) -> list[HtmlElement]:
+def _narrow(body: HtmlElement, parts: list[HtmlElement]) -> bool:
+    """Leave in the body only what a source's own selector found, if it found anything."""
     chosen = set(parts)
-    return [part for part in parts if not any(above in chosen for above in part.iterancestors())]
+    outermost = [part for part in parts if part is not body and not any(above in chosen for above in part.iterancestors())]
+    if not outermost:
+        return False
+    for child in list(body):
+        body.remove(child)
+    body.text = None
+    for part in outermost:
+        part.tail = None
+        body.append(part)
+    return True
 
 
 def _below_title(lines: list[Line]) -> list[Line]:

@@ -37,6 +37,9 @@ def is_chrome(line: Line, words: WebWords) -> bool:
 
 def is_consent(text: str, words: WebWords) -> bool:
     """Whether a paragraph belongs to a consent banner."""
+    lowered = text.lower()
+    if not any(word in lowered for word in words.cookie):
+        return False
     plain = bare(text)
     return has_any(plain, words.cookie) and has_any(plain, words.consent)
 

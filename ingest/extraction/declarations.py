@@ -1,7 +1,7 @@
 """Reads what a page declares in its head and headers: whether it may be read, its own address, its title."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from lxml.html import HtmlElement
@@ -49,7 +49,7 @@ def canonical_url(tree: HtmlElement, url: str) -> str | None:
     if len(named) != 1:
         return None
     try:
-        canonical = urldefrag(urljoin(url, named.pop())).url
+        canonical = str(urldefrag(urljoin(url, named.pop())).url)
         ours, theirs = urlsplit(url), urlsplit(canonical)
         is_same_host = (ours.hostname, ours.port) == (theirs.hostname, theirs.port)
     except ValueError:
@@ -61,10 +61,9 @@ def canonical_url(tree: HtmlElement, url: str) -> str | None:
     return canonical
 
 
-def headline(tree: HtmlElement) -> str | None:
-    """The first title that a page shows."""
-    texts = (plain(text_of(element)) for element in tree.iter("h1"))
-    return next((text for text in texts if text), None)
+def shown_titles(tree: HtmlElement) -> list[str]:
+    """The titles that a page shows, in its order; that of the whole site may be one."""
+    return [text for element in tree.iter("h1") if (text := plain(text_of(element)))]
 
 
 def declared_titles(tree: HtmlElement) -> list[str]:
@@ -80,6 +79,13 @@ def site_names(url: str, publisher: str, tree: HtmlElement | None = None) -> lis
     shown = [meta.get("content", "") for meta in metas if meta.get("property") == "og:site_name"]
     host = (urlsplit(url).hostname or "").removeprefix("www.").rpartition(".")[0]
     return [name for text in (publisher, *shown, host) if len(name := bare(text)) > 2]
+
+
+def own_title(titles: Sequence[str], names: list[str]) -> str:
+    """The first of some titles of a page that is not only the name of its site, or else the first; without that name."""
+    shortened = [without_site_name(title, names) for title in titles]
+    own = (title for title in shortened if not any(f" {bare(title)} " in f" {name} " for name in names))
+    return next(own, next(iter(shortened), ""))
 
 
 def without_site_name(title: str, names: list[str]) -> str:

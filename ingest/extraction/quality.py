@@ -68,7 +68,9 @@ def refusal_of_text(text: str, language: Language) -> Refusal | None:
 
 
 def _says_not_found(text: str, words: WebWords) -> bool:
-    return begins_with_any(bare(text), words.not_found)
+    """Whether a text begins so; a single word or number says it only alone: "404 casi di morbillo" is news."""
+    plain = bare(text)
+    return plain in words.not_found or begins_with_any(plain, tuple(begin for begin in words.not_found if " " in begin))
 
 
 def consent_words(lines: Sequence[Line], words: WebWords) -> int:

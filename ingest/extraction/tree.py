@@ -5,15 +5,20 @@ from collections.abc import Iterator
 from lxml import etree, html
 from lxml.html import HtmlElement
 
+# The longest article has a few thousand elements; a page with more marks than this is no article, and would take half a minute.
+_MOST_MARKS = 250_000
+
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
 def parse(text: str) -> HtmlElement | None:
-    """The tree of a page, comments left out, or None if there is none.
+    """The tree of a page, comments left out, or None if there is none, or one of more elements than any article has.
 
     The parser knows no entities of a page's own, asks the network for nothing, and goes no deeper than 255 elements: what lies
     below is lost, so whoever walks a tree may recurse only with that in mind.
     """
+    if text.count("<") > _MOST_MARKS:
+        return None
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=False)
     try:
         tree = html.document_fromstring(text.replace("\0", "").encode("utf-8", "replace"), parser=parser)

@@ -83,7 +83,7 @@ STREAM = Streamed()
 INDEX = """
     /febbre /febbre/ /febbre?utm_source=x&fbclid=1 /febbre#top /lista?b=2&a=1 /lista?a=1&b=2&gclid=7 /eventi?mese=1
     /foglio.pdf /foglio.pdf?p=1 /privato/x /privato/salute/tosse /sconosciuta /tolta
-    /vecchia /catena /perduta /anello /temporanea /guasta /lenta /troncata /rotta /immagine
+    /vecchia /catena /perduta /anello /temporanea /guasta /lenta /troncata /rotta /strana /immagine
     /riservata /senza-indice /non-seguire /meta-non-seguire /bomba /dichiarata /infinita
     /data /negativa /enorme /no-store /biscotto /validata /presto-tolta /presto-guasta
 """
@@ -129,6 +129,7 @@ def furnish(site: Site) -> None:
         "/lenta": slow,
         "/troncata": cut_off,
         "/rotta": Reply(b"non gzip", headers={"Content-Type": "text/html", "Content-Encoding": "gzip"}),
+        "/strana": Reply(b"...", headers={"Content-Type": "text/html", "Content-Encoding": "bizzarra"}),
         "/immagine": Reply(b"PNG", headers={"Content-Type": "image/png"}),
         "/riservata": html("riservata", tdm_reservation="1"),
         "/senza-indice": html("riservata", X_Robots_Tag="altri: nofollow, salus: noindex"),
@@ -247,6 +248,7 @@ def test_404_and_410_are_gone(nights: dict[str, Any]) -> None:
         ("/lenta", "timeout"),
         ("/troncata", "cut_off"),
         ("/rotta", "broken_encoding"),
+        ("/strana", "broken_encoding"),
         ("/anello", "redirect_loop"),
         ("/temporanea", "temporary_redirect"),
     ],

@@ -4,12 +4,11 @@ import asyncio
 import logging
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -386,7 +385,7 @@ async def test_of_two_processes_one_leads_and_the_other_takes_over_when_it_is_ki
     def leaders() -> set[str]:
         return {name for name in "ab" if (tmp_path / name).read_text() == "True"}
 
-    processes = {name: subprocess.Popen([sys.executable, "-c", PROCESS, tmp_path, name]) for name in "ab"}
+    processes = {name: await asyncio.create_subprocess_exec(sys.executable, "-c", PROCESS, tmp_path, name) for name in "ab"}
     try:
         await until(lambda: all((tmp_path / name).exists() for name in "ab"), 20)
         await until(lambda: len(leaders()) == 1)
@@ -403,5 +402,6 @@ async def test_of_two_processes_one_leads_and_the_other_takes_over_when_it_is_ki
         assert (tmp_path / "runs").read_text() == leader  # what had been missed was made up for once
     finally:
         for process in processes.values():
-            process.kill()
-            process.wait()
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()

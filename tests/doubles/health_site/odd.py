@@ -42,7 +42,7 @@ class OddPages:
         self._host.put(Page(path=self._odd["folder"], title=self._odd["index"], body=index.encode(), is_navigation=True))
 
     def _path(self, name: str) -> str:
-        return self._odd["folder"] + self._odd["slugs"][name]
+        return f"{self._odd['folder']}{self._odd['slugs'][name]}"
 
     def _article(self, path: str, *, condition: Condition | None = None, layout: str | None = None) -> Page:
         condition = condition or next(self._conditions)

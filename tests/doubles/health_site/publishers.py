@@ -128,7 +128,7 @@ def _news(name: str, language: Language, feed: str) -> Host:
         host.put(news_page(vocabulary, condition, FOLDERS[name], number, _NEWS_FROM + number))
     host.put(Page(path=feed, answer=lists.feed_of_pages, is_navigation=True))
     authority = Authority.DEMONSTRATION if language is Language.ITALIAN else Authority.PUBLISHER
-    selectors = Selectors(published_on=".date time")
+    selectors = Selectors(published_on=".date time", remove=(".social-share",))
     host.row = lambda host: row_of(host, feeds=(feed,), allow=(FOLDERS[name],), selectors=selectors, authority=authority)
     return host
 

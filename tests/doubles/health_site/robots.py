@@ -15,12 +15,12 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Shelf:
-    """Hands out articles with surnames that no other page has; conditions come round again, in other words each time."""
+    """Hands out articles with surnames that no other page has."""
 
     def __init__(self, first_number: int) -> None:
         self.words = words(Language.ITALIAN)
         self._numbers = itertools.count(first_number)
-        self._conditions = itertools.cycle(self.words.conditions[3::5])
+        self._conditions = itertools.cycle(self.words.conditions)
 
     def article(self, path: str) -> Page:
         number = next(self._numbers)
@@ -99,6 +99,7 @@ def _disabled(shelf: Shelf) -> Host:
     """A source that is not enabled; its host is also where a redirect leads that must not be followed."""
     host = Host(name="riservata", language=Language.ITALIAN, robots=None)
     host.put(forbidden(shelf.article("/salute/prima")), forbidden(shelf.article("/segreto")))
+    host.put(forbidden(shelf.index(host, "/")))
     because = "I termini dell'editore chiedono un consenso."
     host.row = lambda host: row_of(host, pages=("/salute/",), enabled=False, disabled_because=because)
     return host

@@ -67,7 +67,7 @@ class Words:
         self.data: dict[str, Any] = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
         self.odd: dict[str, Any] = tomllib.loads((_FOLDER / f"odd_{language}.toml").read_text(encoding="utf-8"))
         self.conditions = tuple(_conditions(language))
-        self.surnames = tuple(
+        self.surnames: tuple[str, ...] = tuple(
             start + end for start in self.data["article"]["surname"] for end in self.data["article"]["surname_end"]
         )
 

@@ -14,18 +14,18 @@ PAGES = Path(__file__).with_name("pages")
 URL = "https://www.clinica.example/malattie/febbre"
 
 TEXT_IT = (
-    "<p>La febbre è un aumento della temperatura del corpo e di solito accompagna un'infezione. Beva molto, riposi e indossi abiti "
-    "leggeri. Non dia aspirina ai bambini senza aver sentito il pediatra. Chiami il medico se la febbre dura più di tre giorni o se "
-    "compaiono altri disturbi che la preoccupano.</p>"
+    "<p>La febbre è un aumento della temperatura del corpo e di solito accompagna un'infezione. Beva molto, riposi e "
+    "indossi abiti leggeri. Non dia aspirina ai bambini senza aver sentito il pediatra. Chiami il medico se la febbre dura "
+    "più di tre giorni o se compaiono altri disturbi che la preoccupano.</p>"
 )
 TEXT_ES = (
-    "<p>La fiebre es un aumento de la temperatura del cuerpo y suele acompañar a una infección. Beba mucha agua, descanse y lleve ropa "
-    "ligera. No dé aspirina a los niños sin haber hablado antes con el pediatra. Llame al médico si la fiebre dura más de tres días o "
-    "si aparecen otras molestias que le preocupan.</p>"
+    "<p>La fiebre es un aumento de la temperatura del cuerpo y suele acompañar a una infección. Beba mucha agua, descanse y "
+    "lleve ropa ligera. No dé aspirina a los niños sin haber hablado antes con el pediatra. Llame al médico si la fiebre dura "
+    "más de tres días o si aparecen otras molestias que le preocupan.</p>"
 )
 BANNER_WORDS = (
-    "Utilizziamo cookie tecnici e, con il tuo consenso, cookie di profilazione anche di terze parti per mostrarti pubblicità in linea "
-    "con le tue preferenze di navigazione. "
+    "Utilizziamo cookie tecnici e, con il tuo consenso, cookie di profilazione anche di terze parti per mostrarti pubblicità in "
+    "linea con le tue preferenze di navigazione. "
 )
 
 

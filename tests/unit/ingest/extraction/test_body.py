@@ -83,7 +83,8 @@ def test_warning_in_a_box_beside_the_text_stays() -> None:
 
 
 def test_list_beside_a_long_text_in_mere_divs_stays() -> None:
-    body = f"<div class='a'><h1>Febbre</h1><div class='t'>{TEXT_IT * 3}</div><div class='l'><p>Non la dia se:</p><ul><li>ha vomito</li></ul></div></div>"
+    listed = "<div class='l'><p>Non la dia se:</p><ul><li>ha vomito</li></ul></div>"
+    body = f"<div class='a'><h1>Febbre</h1><div class='t'>{TEXT_IT * 3}</div>{listed}</div>"
     assert "Non la dia se:\n- ha vomito" in document_of(markup(body)).text
 
 
@@ -117,7 +118,8 @@ def test_rows_of_a_table_are_items_that_name_their_columns(table: str, expected:
 
 
 def test_table_for_layout_is_read_as_its_cells() -> None:
-    body = f"<table><tr><td><a href='/'>Home</a></td><td><h1>Febbre</h1>{TEXT_IT}<h2>Cause</h2><ul><li>virus</li></ul></td></tr></table>"
+    cell = f"<h1>Febbre</h1>{TEXT_IT}<h2>Cause</h2><ul><li>virus</li></ul>"
+    body = f"<table><tr><td><a href='/'>Home</a></td><td>{cell}</td></tr></table>"
     text = document_of(markup(body)).text
     assert text.startswith("La febbre è un aumento")
     assert text.endswith("## Cause\n\n- virus")
@@ -173,7 +175,8 @@ def test_own_selectors_of_a_source_are_used() -> None:
     selectors = {"title": ".titolo", "body": ".testo", "remove": [".spot"], "reviewed_on": ".rev", "published_on": ".pub"}
     body = (
         f'<h1>Portale</h1><p class="titolo">La febbre</p><p class="rev">Revisione: 12 marzo 2024</p><p class="pub">03/04/2020</p>'
-        f'<div class="altro"><p>{"Testo che non serve a nulla. " * 30}</p></div><div class="testo">{TEXT_IT}<p class="spot">Compri ora il libro.</p></div>'
+        f'<div class="altro"><p>{"Testo che non serve a nulla. " * 30}</p></div>'
+        f'<div class="testo">{TEXT_IT}<p class="spot">Compri ora il libro.</p></div>'
     )
     document = document_of(article(body), row=source(selectors=selectors))
 

@@ -10,8 +10,38 @@ from locales.language import Language
 from rag.documents import Authority, DocumentKind
 from tests.unit.ingest.extraction.builders import PAGES, TEXT_ES, TEXT_IT, URL, article, document_of, markup, read, source
 
-_TAGS = ["p", "div", "ul", "li", "table", "tr", "td", "th", "dl", "dt", "dd", "h1", "h2", "aside", "details", "summary", "span", "a", "sup", "form", "br"]
-_ATTRIBUTES = ["", " style='display:none'", " class='cookie share'", " itemscope itemtype='https://schema.org/QAPage'", " itemprop='text'", " rowspan=3", " hidden"]
+_TAGS = [
+    "p",
+    "div",
+    "ul",
+    "li",
+    "table",
+    "tr",
+    "td",
+    "th",
+    "dl",
+    "dt",
+    "dd",
+    "h1",
+    "h2",
+    "aside",
+    "details",
+    "summary",
+    "span",
+    "a",
+    "sup",
+    "form",
+    "br",
+]
+_ATTRIBUTES = [
+    "",
+    " style='display:none'",
+    " class='cookie share'",
+    " itemscope itemtype='https://schema.org/QAPage'",
+    " itemprop='text'",
+    " rowspan=3",
+    " hidden",
+]
 _WORDS = st.sampled_from(["febbre ", "e ", "Il medico. ", "cookie consenso ", "&#0;", "\u202e", "\ufffd", "<", "112 ", "?"])
 _opened = st.builds(lambda tag, attribute: f"<{tag}{attribute}>", st.sampled_from(_TAGS), st.sampled_from(_ATTRIBUTES))
 _closed = st.sampled_from([f"</{tag}>" for tag in _TAGS])
@@ -25,7 +55,11 @@ def _is_one_or_the_other(extraction: Extraction) -> bool:
 
 
 @settings(max_examples=150, deadline=None)
-@given(body=st.binary(max_size=400), kind=st.sampled_from(KINDS), content_type=st.sampled_from(["text/html", "application/pdf", "", "x; charset=utf-16"]))
+@given(
+    body=st.binary(max_size=400),
+    kind=st.sampled_from(KINDS),
+    content_type=st.sampled_from(["text/html", "application/pdf", "", "x; charset=utf-16"]),
+)
 def test_any_bytes_give_documents_or_a_refusal(body: bytes, kind: str, content_type: str) -> None:
     assert _is_one_or_the_other(read(body, row=source(kind=kind), content_type=content_type))
 
@@ -36,7 +70,20 @@ def test_any_markup_gives_documents_or_a_refusal(body: str, kind: str, is_long: 
     assert _is_one_or_the_other(read(markup(TEXT_IT * is_long + body), row=source(kind=kind)))
 
 
-@pytest.mark.parametrize("tag", ["div", "ul><li", "table><tr><td", "b", "dl><dd", "details><summary", "blockquote", "h2", "div itemscope itemprop=a itemtype=x/Y"])
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "div",
+        "ul><li",
+        "table><tr><td",
+        "b",
+        "dl><dd",
+        "details><summary",
+        "blockquote",
+        "h2",
+        "div itemscope itemprop=a itemtype=x/Y",
+    ],
+)
 @pytest.mark.parametrize("depth", [200, 5_000])
 def test_deep_nesting_ends_quickly(tag: str, depth: int) -> None:
     started = time.monotonic()
@@ -131,4 +178,7 @@ def test_page_of_a_forum_that_is_no_thread_has_no_answer() -> None:
 
 
 def test_error_page_of_a_forum_is_an_error_page() -> None:
-    assert read(article("<p>Torni alla home.</p>", h1="Pagina non trovata"), row=source(kind="forum")).refusal is Refusal.NOT_FOUND_PAGE
+    assert (
+        read(article("<p>Torni alla home.</p>", h1="Pagina non trovata"), row=source(kind="forum")).refusal
+        is Refusal.NOT_FOUND_PAGE
+    )

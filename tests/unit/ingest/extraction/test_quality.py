@@ -5,8 +5,9 @@ from tests.unit.ingest.extraction.builders import BANNER_WORDS, TEXT_ES, TEXT_IT
 
 MENU = "<nav>" + "".join(f'<a href="/{n}">Malattia numero {n}</a> ' for n in range(40)) + "</nav>"
 ENGLISH = (
-    "<p>Fever is a rise in body temperature and it usually comes with an infection. Drink plenty of water, rest and wear light clothes. "
-    "Do not give aspirin to children before you have talked to the doctor. Call the doctor if the fever lasts more than three days.</p>"
+    "<p>Fever is a rise in body temperature and it usually comes with an infection. Drink plenty of water, rest and wear "
+    "light clothes. Do not give aspirin to children before you have talked to the doctor. Call the doctor if the fever lasts "
+    "more than three days.</p>"
 )
 
 
@@ -30,9 +31,7 @@ def test_h35_page_that_says_not_found_is_refused(body: str, language: str) -> No
     "body",
     [
         # H32
-        markup(
-            '<div id="root"></div><script src="/app.js"></script><noscript>Devi abilitare JavaScript per usare il sito.</noscript>'
-        ),
+        markup('<div id="root"></div><script src="/app.js"></script><noscript>Devi abilitare JavaScript.</noscript>'),
         markup('<div id="app"></div><script src="/a.js"></script>'),
         markup("<p>Per visualizzare il sito è necessario JavaScript.</p>"),
         markup(f'{MENU}<div id="__next"><div></div></div>'),

@@ -72,12 +72,13 @@ def test_values_are_plain_text_whatever_markup_they_hold() -> None:
 
 
 def test_microdata_have_the_form_of_linked_data() -> None:
+    answer = '<div itemprop="suggestedAnswer" itemscope itemtype="https://schema.org/Answer">'
     tree = parse(
         markup(
             '<div itemscope itemtype="https://schema.org/QAPage"><div itemprop="mainEntity" itemscope itemtype="https://schema.org/Question">'
             '<h1 itemprop="name">Ho la tosse</h1><time itemprop="dateCreated" datetime="2024-02-01">ieri</time>'
-            '<div itemprop="suggestedAnswer" itemscope itemtype="https://schema.org/Answer"><div itemprop="text"><p>Uno.</p><p>Due.</p></div></div>'
-            '<div itemprop="suggestedAnswer" itemscope itemtype="https://schema.org/Answer"><span itemprop="text">Tre.</span></div>'
+            f'{answer}<div itemprop="text"><p>Uno.</p><p>Due.</p></div></div>'
+            f'{answer}<span itemprop="text">Tre.</span></div>'
             "</div></div>"
         )
     )

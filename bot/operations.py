@@ -1,0 +1,132 @@
+"""What keeps the knowledge current beside the conversations: runs, the nightly schedule, administrators and their alerts."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from starlette.routing import BaseRoute
+
+from bot.admin import Admin, AdminParts
+from bot.admin_texts import AdminTexts
+from bot.admins import Admins
+from bot.alerts import Alerts
+from bot.errors import BotError
+from bot.ingestion import AlreadyRunning, IngestionRunner, Report
+from bot.ingestion_view import LedgerView
+from bot.settings import Settings
+from bot.tally import Tally
+from bot.telemetry import Telemetry
+from channels.base import Channel
+from channels.messages import Platform
+from ingest.errors import IngestError
+from ingest.run import ledger_path
+from ingest.schedule import Nightly
+from locales.catalog import Catalog
+
+_OVERDUE_AFTER = timedelta(hours=36)
+
+
+class Operations:
+    """Starts and stops all of it; `admin` answers administrators in chat.
+
+    Args:
+        settings: What the operator decided.
+        channels: How administrators are reached.
+        catalog: The texts.
+        telemetry: Notes runs and their troubles.
+        tally: The counts that administrators may see.
+        queue_length: How many questions wait.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        channels: Sequence[Channel],
+        catalog: Catalog,
+        telemetry: Telemetry,
+        tally: Tally,
+        queue_length: Callable[[], int],
+    ) -> None:
+        by_platform: Mapping[Platform, Channel] = {channel.platform: channel for channel in channels}
+        self._telemetry = telemetry
+        self.runner = IngestionRunner(settings, telemetry, on_end=self._look)
+        self._view = LedgerView(ledger_path(settings.home), settings.sources)
+        self._nightly = self._schedule(settings) if settings.nightly else None
+        admins = Admins(settings.admin_ids)
+        texts = AdminTexts(catalog, ZoneInfo(settings.nightly_zone))
+        self.admin = Admin(
+            AdminParts(
+                admins=admins,
+                channels=by_platform,
+                runner=self.runner,
+                view=self._view,
+                texts=texts,
+                tally=tally,
+                telemetry=telemetry,
+                queue_length=queue_length,
+                schedule=self._nightly,
+            )
+        )
+        nightly = self._nightly
+        self._alerts = Alerts(
+            admins,
+            by_platform,
+            self._view,
+            texts,
+            telemetry,
+            overdue_after=_OVERDUE_AFTER if nightly else None,
+            is_on_duty=(lambda: nightly.is_leader) if nightly else (lambda: True),
+        )
+        self._watching: asyncio.Task[None] | None = None
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes for other programs."""
+        return []
+
+    async def start(self) -> None:
+        """Begin to keep the schedule and to watch the runs."""
+        if self._nightly is not None:
+            await self._nightly.start()
+        self._watching = asyncio.create_task(self._alerts.watch())
+
+    async def stop(self) -> None:
+        """Stop the schedule, tell a run to end, and let go of everything."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+        if self._nightly is not None:
+            await self._nightly.stop()
+        await self.admin.stop()
+        await self.runner.stop()
+
+    def _schedule(self, settings: Settings) -> Nightly:
+        return Nightly(
+            self._run_nightly,
+            home=settings.home,
+            at=settings.nightly_at,
+            zone=settings.nightly_zone,
+            last_started=self._last_started,
+            on_missed=lambda _due, is_made_up: self._telemetry.warning(
+                "nightly_run_missed", outcome="made_up" if is_made_up else "left_out"
+            ),
+            on_trouble=lambda error: self._telemetry.failure("nightly_trouble", error),
+        )
+
+    async def _run_nightly(self) -> None:
+        try:
+            await self.runner.start(trigger="schedule")
+        except AlreadyRunning:
+            self._telemetry.warning("nightly_run_left_out", outcome="already_running")
+            return
+        await self.runner.wait()
+
+    async def _last_started(self) -> datetime | None:
+        latest = await self._view.latest_run()
+        return latest.started if latest else None
+
+    async def _look(self, _status: int, _report: Report | None) -> None:
+        try:
+            await self._alerts.look()
+        except (BotError, IngestError) as error:
+            self._telemetry.failure("alert_failed", error)
