@@ -11,7 +11,7 @@ from typing import Protocol
 from bot.admin_texts import CONFIRM_PAYLOAD, DISMISS_PAYLOAD, AdminTexts, Standing, is_enabled
 from bot.admins import Admins
 from bot.commands import split_command
-from bot.ingestion import AlreadyRunning, RunNotStarted
+from bot.errors import AlreadyRunning, RunNotStarted
 from bot.ingestion_view import IngestionView, StartsRuns
 from bot.run_follower import UNUSABLE, RunFollower
 from bot.run_texts import RunTexts

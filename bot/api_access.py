@@ -34,13 +34,13 @@ class Bearers:
     Only keyed hashes of them are kept, with a key that ends with the process.
 
     Args:
-        tokens: Each "scope:secret"; the same secret may stand with several scopes.
+        tokens: Each "scope:secret"; the same secret may stand with several scopes. An empty one opens nothing.
     """
 
     def __init__(self, tokens: Sequence[SecretStr]) -> None:
         self._key = secrets.token_bytes(32)
         parts = [token.get_secret_value().partition(":") for token in tokens]
-        self._known = tuple((Scope(scope), self._digest(secret.encode())) for scope, _, secret in parts)
+        self._known = tuple((Scope(scope), self._digest(secret.encode())) for scope, _, secret in parts if secret)
 
     def scopes(self, request: Request) -> frozenset[Scope]:
         """What the request's token opens; nothing if it has none that is known. The time it takes tells nothing of the tokens."""
@@ -110,7 +110,7 @@ def is_signed(request: Request, body: bytes, secret: SecretStr, now: float) -> b
     timestamp = request.headers.get(TIMESTAMP_HEADER, "")
     if not re.fullmatch(r"[0-9]{1,12}", timestamp) or abs(now - int(timestamp)) > _SIGNATURE_HOLDS_S:
         return False
-    digest = hmac.new(secret.get_secret_value().encode(), timestamp.encode() + b"." , hashlib.sha256)
+    digest = hmac.new(secret.get_secret_value().encode(), timestamp.encode() + b".", hashlib.sha256)
     digest.update(body)
     shown = request.headers.get(SIGNATURE_HEADER, "").encode("latin-1").lower()
     return hmac.compare_digest(b"sha256=" + digest.hexdigest().encode(), shown)

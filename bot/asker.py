@@ -8,11 +8,12 @@ from typing import Any, Protocol
 
 from bot.outcomes import Escalation, Outcome, from_reply, kind_of
 from bot.renderer import Reader, Renderer
-from bot.safety import SafetyGate
+from bot.safety import RedFlag, SafetyGate
+from bot.source_address import SourceAddresses
 from channels.messages import OutboundMessage, Platform
 from locales.language import Language
 from rag.languages import identify
-from rag.types import Answer, AnsweringRun, Mode, Question, SupportedSentence
+from rag.types import Answer, AnsweringRun, Mode, Question, Source, SupportedSentence
 
 
 class AnswersInMode(Protocol):
@@ -70,8 +71,7 @@ class Asker:
         reading = self._gate.reread(text, first=self._gate.read(text))
         timings_s = {"gate": time.monotonic() - begun}
         if reading.red_flag is not None:
-            spoken = language or identify(text).language
-            outcome: Outcome = Escalation(red_flag=reading.red_flag, language=spoken)
+            outcome: Outcome = escalation_for(reading.red_flag, text, language)
             timings_s["total"] = timings_s["gate"]
         else:
             answerer = self._open_answerer()
@@ -90,10 +90,10 @@ class Asker:
             "language": asked.outcome.language.value,
             "mode": asked.mode.value,
             "outcome": kind_of(asked.outcome),
-            "text": "\n\n".join(asked.message.paragraphs),
+            "text": text_of(asked.message),
             "sentences": self._sentences(asked.outcome),
-            "sources": self._sources(asked.outcome),
-            "disclaimer": " ".join(asked.message.closing),
+            "sources": [source_record(source, self._renderer.addresses) for source in sources_of(asked.outcome)],
+            "disclaimer": disclaimer_of(asked.message),
             "timings_s": {"first_sentence": None, **timings_s},
         }
 
@@ -117,18 +117,35 @@ class Asker:
             for sentence in outcome.sentences
         ]
 
-    def _sources(self, outcome: Outcome) -> list[dict[str, Any]]:
-        if not isinstance(outcome, Answer):
-            return []
-        return [
-            {
-                "title": source.title,
-                "publisher": source.publisher,
-                "url": self._renderer.addresses.url(source),
-                "similarity": round(source.similarity, 4),
-            }
-            for source in outcome.sources
-        ]
-
     def _fill(self, text: str, language: Language) -> str:
         return self._renderer.with_number(text, language, self._country)
+
+
+def escalation_for(red_flag: RedFlag, text: str, language: Language | None) -> Escalation:
+    """The outcome of an emergency outside a session: in the language that was asked for, or else in that of the words."""
+    return Escalation(red_flag=red_flag, language=language or identify(text).language)
+
+
+def text_of(message: OutboundMessage) -> str:
+    """What a message says, as one text: what stands below it in a messenger is told apart."""
+    return "\n\n".join(message.paragraphs)
+
+
+def disclaimer_of(message: OutboundMessage) -> str:
+    """What closes an answer; empty below anything else."""
+    return " ".join(message.closing)
+
+
+def sources_of(outcome: Outcome) -> tuple[Source, ...]:
+    """The pages that an outcome rests on; none unless it is an answer."""
+    return outcome.sources if isinstance(outcome, Answer) else ()
+
+
+def source_record(source: Source, addresses: SourceAddresses) -> dict[str, Any]:
+    """A source as a program reads it."""
+    return {
+        "title": source.title,
+        "publisher": source.publisher,
+        "url": addresses.url(source),
+        "similarity": round(source.similarity, 4),
+    }

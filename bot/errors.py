@@ -3,7 +3,9 @@
 BotError
 ├── SettingsInvalid   a setting is missing or wrong; the message names the setting, never its value
 ├── StartRefused      the parts do not fit together: no red flags, an index of another embedder, a webhook without a secret
-└── Busy              the queue is full and the question was not taken
+├── Busy              the queue is full and the question was not taken
+├── AlreadyRunning    a run of ingestion is going on, in this process or another
+└── RunNotStarted     the process of a run could not be started
 """
 
 
@@ -21,3 +23,11 @@ class StartRefused(BotError):
 
 class Busy(BotError):
     """The queue is full and the question was not taken."""
+
+
+class AlreadyRunning(BotError):
+    """A run is going on, in this process or another."""
+
+
+class RunNotStarted(BotError):
+    """The process of a run could not be started."""

@@ -2,14 +2,12 @@
 
 import asyncio
 import contextlib
-import sqlite3
 import time
 from collections.abc import Sequence
 
 from bot.ingestion import COMMAND, end, launch
 from bot.settings import Settings
 from bot.telemetry import Telemetry
-from ingest.errors import LedgerUnusable
 from ingest.ledger import Ledger
 from ingest.run import ledger_path
 
@@ -85,7 +83,7 @@ class EventRunner:
             begun = time.monotonic()
             status = await self._run()
             left, refused = await self._outcome(waiting)
-        except (LedgerUnusable, sqlite3.Error, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the events are tried again
             self._telemetry.failure("events_not_carried_out", error)
             return False
         duration_s = round(time.monotonic() - begun, 1)

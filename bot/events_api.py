@@ -22,8 +22,9 @@ from ingest.run import ledger_path
 
 PATH = "/cms/events"
 
-_LARGEST_BODY = 3_000_000  # a text of 2,000,000 characters, the most that content may have, with its escapes
+_LARGEST_BODY = 3_000_000  # content has at most 2,000,000 characters
 _REPEAT_AFTER_S = 30
+_NOT_SIGNED = "the signature is missing or wrong, or its timestamp is more than five minutes from the time here"
 
 
 class EventsApi:
@@ -61,7 +62,7 @@ class EventsApi:
         if body is None:
             return self._refuse("too_long", error_reply(413, f"an event has at most {_LARGEST_BODY:,} bytes"))
         if not await asyncio.to_thread(is_signed, request, body, self._secret, self._clock()):
-            return self._refuse("not_signed", error_reply(401, "signature missing or wrong, or its timestamp too far from now"))
+            return self._refuse("not_signed", error_reply(401, _NOT_SIGNED, now=int(self._clock())))
         try:
             event, payload = await asyncio.to_thread(_read, body)
         except SourceUnreadable as error:

@@ -12,7 +12,7 @@ from bot.progress import ingest_progress
 from bot.settings import Settings
 from bot.tables import print_report
 from bot.terminal import ERR, OUT, busy
-from ingest.events import apply_events
+from ingest.events import apply_events, find_cms_source
 from ingest.pipeline import RunOptions
 from ingest.pseudo_history import PseudoWriter
 from ingest.report import RunReport
@@ -25,7 +25,7 @@ _Value = TypeVar("_Value")
 
 def run(settings: Settings, wanted: Wanted, *, as_json: bool) -> bool:
     """Read the sources and publish what changed; returns whether anything went wrong."""
-    embedder = _embedder(settings, background=wanted.background)
+    embedder = _embedder(settings, background=wanted.background, threads=1 if wanted.background else settings.threads)
     options = RunOptions(
         full=wanted.full,
         dry_run=wanted.dry_run,
@@ -57,21 +57,26 @@ def run(settings: Settings, wanted: Wanted, *, as_json: bool) -> bool:
 
 
 def apply_waiting_events(settings: Settings, *, background: bool) -> bool:
-    """Carry out the content events that wait; returns whether one could not be."""
-    embedder = _embedder(settings, background=background)
+    """Carry out the content events that wait; returns whether one could not be.
+
+    One thread embeds them, so that patients hear on; unless the caller asks for it, at no lower priority than a run's or an
+    answer's: an event is live within a minute also beside both.
+    """
+    find_cms_source(settings.sources, settings.cms_source)  # before a model is loaded for nothing
+    embedder = _embedder(settings, background=background, threads=1)
     problems = asyncio.run(apply_events(settings.home, embedder, own_sources=settings.sources, cms_source=settings.cms_source))
     for problem in problems:
         ERR.print(f"! {problem}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     return bool(problems)
 
 
-def _embedder(settings: Settings, *, background: bool) -> Embedder:
+def _embedder(settings: Settings, *, background: bool, threads: int | None) -> Embedder:
     if background:
         from ingest.priority import lower_priority
 
         lower_priority()
     with busy("Loading the embedder…"):
-        return load_embedder(settings.embedder, settings.home, 1 if background else settings.threads)
+        return load_embedder(settings.embedder, settings.home, threads)
 
 
 def _pseudo_writer(settings: Settings) -> PseudoWriter | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from bot.errors import BotError
+from bot.errors import AlreadyRunning, RunNotStarted
 from bot.settings import PREFIX, Settings
 from bot.telemetry import Telemetry
 from ingest.errors import LedgerUnusable
@@ -40,14 +40,6 @@ NOT_FOR_INGESTION = frozenset(
 _REFUSED = 2  # how the command line ends when nothing was begun
 _MOST_OUTPUT = 1_000_000  # bytes, of a report and of error messages each
 _LOOK_S = 5.0
-
-
-class AlreadyRunning(BotError):
-    """A run is going on, in this process or another."""
-
-
-class RunNotStarted(BotError):
-    """The process of a run could not be started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

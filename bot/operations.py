@@ -11,8 +11,8 @@ from bot.admin import Admin, AdminParts
 from bot.admin_texts import AdminTexts
 from bot.admins import Admins
 from bot.alerts import Alerts
-from bot.errors import BotError
-from bot.ingestion import AlreadyRunning, IngestionRunner, Report
+from bot.errors import AlreadyRunning, BotError
+from bot.ingestion import IngestionRunner, Report
 from bot.ingestion_view import LedgerView
 from bot.settings import Settings
 from bot.tally import Tally

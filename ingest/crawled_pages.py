@@ -92,7 +92,7 @@ class CrawledPages:
                 fingerprint = Fingerprint.of(document)
                 if self._finder.original_of(document, fingerprint, without=self._unreachable):
                     # Read again each night: its original may go.
-                    address = replace(address, document_ids=(), refusal=Refusal.DUPLICATE, body_hash="")
+                    address = replace(address, document_ids=(), refusal=Refusal.DUPLICATE.value, body_hash="")
                     continue
                 if origin := self._origin(visit, document, fingerprint):
                     moved_from[document.document_id] = origin

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bot.ingestion import AlreadyRunning
+from bot.errors import AlreadyRunning
 from ingest.ledger import PublishedIndex, RunRow, RunStatus, SourceState
 from ingest.report import RunProgress
 from ingest.sources import SourceKind, SourceRow, Start

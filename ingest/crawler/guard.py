@@ -10,9 +10,9 @@ from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddlewa
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
-from ingest.crawler.outcomes import NotRead
+from ingest.crawler.outcomes import HOST_TROUBLE, NotRead
 from ingest.crawler.site import Site
-from ingest.fetching import Fetch
+from ingest.fetching import Fetch, Visit
 
 
 class HostHealth:
@@ -26,12 +26,12 @@ class HostHealth:
         """True when the host is to be left alone."""
         return self._failures.get(urlsplit(url).netloc, 0) >= self._limit
 
-    def note(self, url: str, *, is_trouble: bool) -> None:
-        """Count an answer, or that none came."""
-        host = urlsplit(url).netloc
-        if is_trouble:
+    def note(self, visit: Visit) -> None:
+        """Count an answer, or that none came; what was refused says nothing about the host."""
+        host = urlsplit(visit.url).netloc
+        if visit.reason in HOST_TROUBLE:
             self._failures[host] = self._failures.get(host, 0) + 1
-        elif not self.is_down(url):
+        elif visit.fetch is not Fetch.REFUSED and not self.is_down(visit.url):
             self._failures.pop(host, None)
 
 

@@ -22,7 +22,6 @@ _OFF = (
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
     "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware",
-    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware",
     "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware",
 )
 

@@ -20,7 +20,7 @@ from ingest.crawler.guard import HostHealth
 from ingest.crawler.job import CrawlJob
 from ingest.crawler.links import links_of
 from ingest.crawler.listings import ListingUnreadable, feed_links, sitemap_entries
-from ingest.crawler.outcomes import HOST_TROUBLE, outcome
+from ingest.crawler.outcomes import outcome
 from ingest.crawler.page_store import PageStore
 from ingest.crawler.report import ProgressReport
 from ingest.crawler.reservations import is_reserved
@@ -64,11 +64,12 @@ class SourceSpider(Spider):
         return spider
 
     async def start(self) -> AsyncIterator[Request]:
-        """The first requests; pages that were known count first, so that a cap does not push them out."""
+        """The first requests. Pages that were known come before those that are found, so that a cap does not push them out."""
         start = self._job.source.start
         requests = [self._known(url) for url in self._job.only or self._job.known]
         if not self._job.only:
-            requests += [self._start_page(url) for url in start.pages]
+            # First of all, since a start page that was known too has its depth from here.
+            requests[:0] = [self._start_page(url) for url in start.pages]
             requests += [self._sitemap(url) for url in start.sitemaps]
             requests += [iter([self._listing(url, self.on_feed)]) for url in start.feeds]
         for request in chain.from_iterable(requests):
@@ -277,8 +278,7 @@ class SourceSpider(Spider):
 
     def _settle(self, visit: Visit) -> None:
         self.store.record(visit)
-        if visit.reason != "host_down":
-            self.health.note(visit.url, is_trouble=visit.reason in HOST_TROUBLE)
-            if self.health.is_down(visit.url):
-                self.store.note(f"host_down: {urlsplit(visit.url).netloc}")
+        self.health.note(visit)
+        if visit.reason == "host_down":
+            self.store.note(f"host_down: {urlsplit(visit.url).netloc}")
         self._report.settled()

@@ -21,10 +21,9 @@ from rag.text import split_sentences
 _TAG = regex.compile(r"</?[a-zA-Z][^<>]*>")
 _HEADING_MARK = regex.compile(r"(?m)^#{1,6}(?= )")
 _CAPITALISED = regex.compile(r"\p{Lu}\p{L}{2,}")
-_TITLES = frozenset("dott dottor dottore dottoressa prof professore doctor doctora dra medico médico".split(" "))
-    {"dott", "dottor", "dottore", "dottoressa", "prof", "professore", "doctor", "doctora", "dra", "medico", "médico"}
-)
-_NO_NAMES = _TITLES | {"utente", "specialista", "usuario", "usuaria", "especialista", "invitado", "anonimo", "anónimo"}
+_IT_TITLES = frozenset({"dott", "dottor", "dottore", "dottoressa", "prof", "professore", "specialista", "utente", "anonimo"})
+_ES_TITLES = frozenset({"doctor", "doctora", "dra", "médico", "especialista", "usuario", "usuaria", "invitado", "anónimo"})
+_NO_NAMES = _IT_TITLES | _ES_TITLES | {"medico"}
 # What follows a closing is a signature, with address and consulting hours; a longer text after it is more than that.
 _LONGEST_SIGNATURE_WORDS = 60
 

@@ -4,6 +4,7 @@ trafilatura says where the article is. Its own text is not taken: it drops lists
 from "do not take it if you have" is no loss that a reader could see.
 """
 
+import logging
 import re
 from collections.abc import Iterable
 from copy import deepcopy
@@ -24,6 +25,9 @@ _MOST_LETTERS = 400_000
 _MOST_OF_PAGE = 0.5  # an <aside> or a "share" box with more of the text than this is the article
 _SHARE_OF_ARTICLE = 0.9
 _SHORTEST_KEY = 8
+
+# It warns of every page without an article, and a crawl meets many.
+logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 
 _NAME_PARTS = re.compile(r"[^a-z]+")
 _CHROME_WORDS = (

@@ -20,6 +20,7 @@ _WORDS_OF_COURTESY = regex.compile(r"\p{L}[\p{L}']*|\d+")
 _CLAUSE_END = (",", ";", ":", ")")
 _MOSTLY = 0.6  # a line with more capitals than this is shouted: its capitals tell nothing
 _LONGEST_SIGNATURE_WORDS = 4
+_LETTERS_BEFORE = 40  # enough to see what a name stands after: "sindrome di"
 _INFANT_MONTHS, _CHILD_YEARS, _GROWN_YEARS, _OLD_YEARS, _OLDEST_YEARS = 12, 12, 18, 65, 120
 _BLANKS = regex.compile(r"[^\S\n]+")
 _TIDYING = (
@@ -119,12 +120,11 @@ def _without_listed_names(line: str, words: IdentityWords) -> str:
 
 def _is_listed_name(found: regex.Match[str], line: str, words: IdentityWords) -> bool:
     key = words.key(found[0])
-    before = line[: found.start()]
-    if words.kept_after.search(before):
+    is_sure = key in words.first_names
+    if not is_sure and (key not in words.ambiguous_names or not found[0].istitle()):
         return False
-    if key in words.first_names:
-        return True
-    return key in words.ambiguous_names and found[0].istitle() and not _SENTENCE_START.search(before)
+    before = line[max(0, found.start() - _LETTERS_BEFORE) : found.start()]
+    return not words.kept_after.search(before) and (is_sure or not _SENTENCE_START.search(before))
 
 
 def _surname_length(line: str, start: int, words: IdentityWords) -> int:

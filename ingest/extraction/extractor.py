@@ -1,26 +1,29 @@
 """The one entrance of the extraction: from a page as it came to documents, or to the reason why there are none."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from lxml.html import HtmlElement
 
-from ingest.documents import new_document, web_document_id
+from ingest.documents import content_hash, new_document, web_document_id
 from ingest.extraction.blocks import Line, plain_form
-from ingest.extraction.body import article, prepare, select
+from ingest.extraction.body import article, select
 from ingest.extraction.boilerplate import without_boilerplate
 from ingest.extraction.dates import read_date
 from ingest.extraction.declarations import (
     canonical_url,
     declared_titles,
-    headline,
     is_reserved_by_headers,
     is_reserved_by_page,
+    own_title,
+    shown_titles,
     site_names,
     without_site_name,
 )
 from ingest.extraction.encoding import decoded
+from ingest.extraction.faq import faq_document, pairs_from_selectors, pairs_from_structured
+from ingest.extraction.forum import forum_document, thread_from_selectors, thread_from_structured
 from ingest.extraction.hidden import remove_hidden
 from ingest.extraction.pdf import read_leaflet
 from ingest.extraction.quality import FEWEST_WORDS, consent_words, is_not_found, is_shell, refusal_of_lines, refusal_of_text
@@ -61,9 +64,8 @@ class _Reading:
     facts: PageFacts
     title: str
     titles: tuple[str, ...]
-    """All that the page calls itself, the names of its site still on them."""
+    """All that the page calls itself."""
     shell: bool
-    banner_words: int
 
     @property
     def words(self) -> WebWords:
@@ -81,7 +83,7 @@ def extract(page: RawPage, source: SourceRow) -> Extraction:
     try:
         return _extract(page, source)
     except Exception as error:  # noqa: BLE001 - pages are anyone's bytes, and one must not end a night's run
-        _log.warning("page not readable", extra={"source": source.id, "error": type(error).__name__})
+        _log.warning("page not readable", extra={"source": source.id, "url": page.url, "error": type(error).__name__})
         return Extraction(refusal=Refusal.NOT_READABLE)
 
 
@@ -112,25 +114,21 @@ def _read(page: RawPage, source: SourceRow, tree: HtmlElement, url: str) -> _Rea
     shell = is_shell(tree, words)
     remove_hidden(tree)
     found.extend(microdata(tree))
-    titles = declared_titles(tree)
-    banner_words = prepare(tree, words)
     told = facts(found, language)
     names = site_names(url, source.publisher, tree)
-    named = (told.title, _selected(tree, source.selectors.title), headline(tree), *titles)
-    chosen = tuple(text for text in named if text)
-    title = without_site_name(chosen[0], names) if chosen else ""
+    named = (told.title, _selected(tree, source.selectors.title), *shown_titles(tree), *declared_titles(tree))
+    titles = tuple(without_site_name(text, names) for text in named if text)
     return _Reading(
-        source=source,
+        source=source.model_copy(update={"language": language}),
         language=language,
         page=page,
         url=url,
         tree=tree,
         found=found,
         facts=told,
-        title=normal(title),
-        titles=chosen,
+        title=normal(own_title(titles, names)),
+        titles=titles,
         shell=shell,
-        banner_words=banner_words,
     )
 
 
@@ -150,8 +148,6 @@ def _document_or_refusal(reading: _Reading) -> Document | Refusal:
 
 
 def _thread(reading: _Reading) -> Document | Refusal:
-    from ingest.extraction.forum import forum_document, thread_from_selectors, thread_from_structured
-
     threads = (thread_from_structured(node) for node in reading.found)
     thread = next((thread for thread in threads if thread), None) or thread_from_selectors(reading.tree, reading.source)
     if thread is None:
@@ -168,23 +164,29 @@ def _refusal_without_text(reading: _Reading) -> Refusal:
 
 
 def _lines_or_refusal(reading: _Reading) -> tuple[list[Line], Refusal | None]:
-    raw = article(reading.tree, reading.source.selectors)
+    raw, banner_words = article(reading.tree, reading.source.selectors, reading.words)
     lines = without_boilerplate(raw, reading.words)
-    banner_words = reading.banner_words + consent_words(raw, reading.words)
+    banner_words += consent_words(raw, reading.words)
     refusal = refusal_of_lines(lines, reading.titles, reading.words, shell=reading.shell, banner_words=banner_words)
     return lines, refusal
 
 
 def _questions(reading: _Reading) -> Document | None:
-    from ingest.extraction.faq import faq_document, pairs_from_selectors, pairs_from_structured
-
     if is_not_found(reading.titles, (), 0, reading.words):
         return None
     pairs = [pair for node in reading.found for pair in pairs_from_structured(node)]
     pairs = pairs or list(pairs_from_selectors(reading.tree, reading.source))
     if not pairs:
         return None
-    return faq_document(pairs, title=reading.title, source=reading.source, url=reading.url, fetched_at=reading.page.fetched_at)
+    fetched_at = reading.page.fetched_at
+    document = faq_document(pairs, title=reading.title, source=reading.source, url=reading.url, fetched_at=fetched_at)
+    return document and _with_facts(document, reading)
+
+
+def _with_facts(document: Document, reading: _Reading) -> Document:
+    told = reading.facts
+    dated = replace(document, reviewed_on=told.reviewed_on, published_on=told.published_on, synonyms=told.synonyms)
+    return replace(dated, content_hash=content_hash(dated))
 
 
 def _article(reading: _Reading) -> Document | Refusal:
@@ -211,7 +213,7 @@ def _new_article(reading: _Reading, text: str, reviewed_on: date | None, publish
         document_id=web_document_id(reading.source.id, reading.url),
         source_id=reading.source.id,
         url=reading.url,
-        title=reading.title or text.split("\n", 1)[0][:80],
+        title=reading.title or text.split("\n", 1)[0].lstrip("#- ")[:80],
         publisher=reading.source.publisher,
         authority=reading.source.authority,
         language=reading.language,

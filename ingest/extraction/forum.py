@@ -66,7 +66,7 @@ def forum_document(thread: Thread, source: SourceRow, url: str, fetched_at: date
     answers = [answer for answer in cleaned if answer.text]
     if not answers:
         return None
-    title = deidentified(thread.title, language).replace("\n", " ")[:_LONGEST_TITLE].strip()
+    title = deidentified(thread.title, language).replace("\n", " ")[:_LONGEST_TITLE].strip(" ,;:-–")
     roles = dict.fromkeys(role for role in (shown_role(answer.role, language) for answer in answers) if role)
     return new_document(
         fetched_at=fetched_at,
@@ -100,7 +100,7 @@ def thread_from_structured(data: dict[str, Any]) -> Thread | None:
     answers = {answer.text: answer for answer in (_structured_answer(item, asker, names) for item in given) if answer.text}
     if not (title or text) or not answers:
         return None
-    category = next((text for key in _CATEGORIES if (text := one_line(text_of(question.get(key))))), None)
+    category = next((name for key in _CATEGORIES if (name := one_line(text_of(question.get(key))))), None)
     return Thread(
         title=without_names(title, names),
         question=without_names(text, names),

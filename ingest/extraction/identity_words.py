@@ -118,6 +118,7 @@ def _name_patterns(names: dict[str, str]) -> Iterable[Pattern]:
     yield regex.compile(
         rf"(?i)(?P<keep>\b(?:{names['titles']})(?:\.|\b)\s*)(?P<name>{_CAPITAL}|(?:{surnames})\b|{_either(names['first'])}\b){rest}"
     )
+    yield regex.compile(rf"\b(?:{names['own_capital']})\s(?P<name>{_CAPITAL})(?i:{rest})")
     yield regex.compile(rf"(?P<keep>\b(?:{names['before_capital']})\s)(?P<name>{_CAPITAL})(?i:{rest})")
 
 

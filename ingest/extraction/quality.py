@@ -16,6 +16,7 @@ from rag.languages import identify
 
 FEWEST_WORDS = 40  # a definition alone, with the sentence when to see a doctor, has more
 _ERROR_PAGE_WORDS = 120
+_FEWEST_BESIDE_BANNER = 3  # "Scheda in preparazione." beside a banner is a short page, not a banner
 _SHELL_ROOTS = re.compile(r"^(?:root|app|__next|__nuxt|main-app|app-root|gatsby-focus-wrapper|ember\d*|q-app|svelte)$")
 _SAMPLES = 5
 _SAMPLE_LETTERS = 600
@@ -48,7 +49,8 @@ def refusal_of_lines(
         return None
     if has_any(bare(" ".join(texts)), words.needs_script) or shell:
         return Refusal.SCRIPT_SHELL
-    return Refusal.CONSENT_BANNER if banner_words > count else Refusal.TOO_SHORT
+    is_banner = count < _FEWEST_BESIDE_BANNER < banner_words
+    return Refusal.CONSENT_BANNER if is_banner else Refusal.TOO_SHORT
 
 
 def is_not_found(titles: Sequence[str], texts: Sequence[str], count: int, words: WebWords) -> bool:

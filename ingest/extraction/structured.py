@@ -25,28 +25,12 @@ from locales.language import Language
 
 Node = dict[str, Any]
 
-ARTICLES = frozenset(
-    {
-        "MedicalWebPage",
-        "MedicalCondition",
-        "MedicalScholarlyArticle",
-        "Article",
-        "NewsArticle",
-        "BlogPosting",
-        "WebPage",
-        "HealthTopicContent",
-    }
-    | {"Disease", "InfectiousDisease", "MedicalSymptom", "MedicalSignOrSymptom", "Drug", "MedicalTest", "MedicalProcedure"}
+_PAGE_TYPES = "MedicalWebPage MedicalScholarlyArticle Article NewsArticle BlogPosting WebPage FAQPage HealthTopicContent"
+_CONDITION_TYPES = (
+    "MedicalCondition Disease InfectiousDisease MedicalSymptom MedicalSignOrSymptom Drug MedicalTest MedicalProcedure"
 )
-_CONDITIONS = ARTICLES - {
-    "MedicalWebPage",
-    "MedicalScholarlyArticle",
-    "Article",
-    "NewsArticle",
-    "BlogPosting",
-    "WebPage",
-    "HealthTopicContent",
-}
+_CONDITIONS = frozenset(_CONDITION_TYPES.split())
+_ARTICLES = frozenset(_PAGE_TYPES.split()) | _CONDITIONS
 
 _LONGEST_BLOCK = 2_000_000
 _MOST_NODES = 3_000
@@ -85,7 +69,7 @@ def types_of(node: Mapping[str, Any]) -> frozenset[str]:
 
 def facts(found: list[Node], language: Language) -> PageFacts:
     """What the nodes of articles among `found` tell; what says more about the page's subject goes before a mere web page."""
-    articles = sorted((node for node in found if types_of(node) & ARTICLES), key=_rank)
+    articles = sorted((node for node in found if types_of(node) & _ARTICLES), key=_rank)
     subjects = [*articles, *(part for node in articles for part in _subjects(node))]
     named = next((name for node in articles if (name := _name(node))), None)
     synonyms = [name for node in subjects for name in _texts(node.get("alternateName"))]
@@ -105,14 +89,14 @@ def plain(value: str) -> str:
 
 def _rank(node: Node) -> int:
     types = types_of(node)
-    return 0 if types & _CONDITIONS else 2 if types == {"WebPage"} else 1
+    return 0 if types & _CONDITIONS else 2 if types <= {"WebPage", "FAQPage"} else 1
 
 
 def _subjects(node: Node) -> list[Node]:
     parts = [
         part for key in ("mainEntity", "about", "mainEntityOfPage") for part in _listed(node.get(key)) if isinstance(part, dict)
     ]
-    return [part for part in parts if types_of(part) & ARTICLES]
+    return [part for part in parts if types_of(part) & _ARTICLES]
 
 
 def _name(node: Node) -> str | None:

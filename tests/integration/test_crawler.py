@@ -187,7 +187,8 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
             "/validata": html("profonda", "/in-fondo", "/aggiunta", ETag='"v2"'),
             "/in-fondo": lambda exchange: exchange.answer(Reply(b"", 304)),
             "/no-store": html("", ETag='"v1"', X_Robots_Tag="noai"),
-            "/aggiunta": html("nuova di stanotte"),
+            "/aggiunta": html("nuova di stanotte", "/orfana"),
+            "/dalla-orfana": html("trovata"),
         }
         del site.routes["/lenta"], site.routes["/infinita"], site.routes["/bomba"]
         known = [site.url + path for path, visit in found["first"].items() if visit.fetch in {Fetch.FETCHED, Fetch.UNCHANGED}]
@@ -358,6 +359,12 @@ def test_what_changed_and_what_went_is_seen_on_the_second_night(nights: dict[str
 
 def test_a_link_on_a_page_that_was_known_leads_to_a_new_page(nights: dict[str, Any]) -> None:
     assert nights["second"]["/aggiunta"].fetch is Fetch.FETCHED
+
+
+def test_a_page_that_was_read_before_a_link_reached_it_is_followed_then(nights: dict[str, Any]) -> None:
+    paths = [asked.path for asked in nights["asked_again"]]
+    assert paths.index("/orfana") < paths.index("/aggiunta") < paths.index("/dalla-orfana")
+    assert paths.count("/orfana") == 1
 
 
 def test_the_summary_counts_what_the_visits_say(nights: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bot.admin import Admin, AdminParts
 from bot.admin_texts import AdminTexts
 from bot.admins import Admins
-from bot.ingestion import RunNotStarted
+from bot.errors import RunNotStarted
 from bot.outcomes import Notice, Topic
 from bot.run_follower import RunFollower
 from bot.run_texts import RunTexts

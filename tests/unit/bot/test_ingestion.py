@@ -16,7 +16,8 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from bot import ingestion
-from bot.ingestion import NOT_FOR_INGESTION, AlreadyRunning, IngestionRunner, Report, RunNotStarted
+from bot.errors import AlreadyRunning, RunNotStarted
+from bot.ingestion import NOT_FOR_INGESTION, IngestionRunner, Report
 from bot.settings import Settings
 from ingest.ledger import Ledger
 from ingest.lock import writer_lock

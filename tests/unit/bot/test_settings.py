@@ -26,7 +26,7 @@ def test_an_empty_variable_means_that_the_setting_is_not_set(monkeypatch: pytest
 
 def test_a_secret_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SALUS_TELEGRAM_TOKEN", "123:very-secret")
-    monkeypatch.setenv("SALUS_API_TOKENS", "one-secret, two-secret")
+    monkeypatch.setenv("SALUS_API_TOKENS", "query:one-secret-of-16-letters, reindex:two-secret-of-16-letters")
     monkeypatch.setenv("SALUS_WHATSAPP_FROM", "+390200000000")
     shown = repr(load_settings())
     assert "secret" not in shown.replace("telegram_webhook_secret", "").replace("cms_secret", "")
@@ -113,3 +113,28 @@ def test_only_this_machine_counts_as_loopback(url: str | None, expected: bool) -
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Settings().port = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("tokens", ["one-secret-of-16-letters", "admin:one-secret-of-16-letters", "query:short"])
+def test_a_token_without_scope_or_too_short_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, tokens: str) -> None:
+    monkeypatch.setenv("SALUS_API_TOKENS", tokens)
+    with pytest.raises(SettingsInvalid) as caught:
+        load_settings()
+    assert "SALUS_API_TOKENS: each must be query:TOKEN or reindex:TOKEN" in str(caught.value)
+    assert tokens not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NIGHTLY_AT", "25:00"),
+        ("NIGHTLY_AT", "3:30"),
+        ("NIGHTLY_ZONE", "Europe/Roma"),
+        ("NIGHTLY_ZONE", "../etc"),
+        ("SHRINK_LIMIT", "0"),
+    ],
+)
+def test_a_schedule_that_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"SALUS_{name}", value)
+    with pytest.raises(SettingsInvalid, match=f"SALUS_{name}"):
+        load_settings()

@@ -71,6 +71,13 @@ def test_h32_article_in_an_aside_below_a_long_banner_is_read_with_its_list(attri
     assert text.endswith("## Sintomi\n\nI sintomi sono:\n- tosse secca\n- naso chiuso")
 
 
+@pytest.mark.parametrize("tag", ["main", "div"])
+def test_h32_article_in_an_aside_beside_another_text_is_not_lost(tag: str) -> None:
+    beside = "<p>Questo portale raccoglie schede scritte per i cittadini, per le famiglie e per chi assiste qualcuno.</p>"
+    body = f"<{tag}><h1>Febbre</h1>{beside}</{tag}><aside>{TEXT_IT * 2}</aside>"
+    assert "Beva molto, riposi" in document_of(markup(body)).text
+
+
 def test_list_of_nothing_but_links_within_the_article_stays() -> None:
     links = "".join(f'<li><a href="/{name}">{name}</a></li>' for name in ("ulcera", "gastrite", "insufficienza renale"))
     text = document_of(article(f"{TEXT_IT}<h2>Precauzioni</h2><p>Non prenda il farmaco se ha:</p><ul>{links}</ul>")).text
@@ -185,6 +192,15 @@ def test_own_selectors_of_a_source_are_used() -> None:
     assert "libro" not in document.text
     assert "non serve" not in document.text
     assert (str(document.reviewed_on), str(document.published_on)) == ("2024-03-12", "2020-04-03")
+
+
+def test_selectors_find_what_would_be_chrome_without_them() -> None:
+    selectors = {"body": "form footer.comments", "reviewed_on": "nav dt"}
+    body = f"<nav><dl><dt>Rev. 12/03/2024</dt></dl></nav><form><footer class='comments'>{TEXT_IT}</footer></form><p>Altro.</p>"
+    document = document_of(markup(body), row=source(selectors=selectors))
+    assert str(document.reviewed_on) == "2024-03-12"
+    assert document.text.startswith("La febbre è un aumento")
+    assert "Altro" not in document.text
 
 
 def test_selector_that_is_wrong_or_finds_nothing_leaves_the_page_readable() -> None:

@@ -60,6 +60,13 @@ def test_shown_title_goes_before_that_of_the_window() -> None:
     assert document_of(body).title == "La febbre"
 
 
+def test_name_of_the_site_in_a_heading_is_no_title() -> None:
+    body = article(h1="Febbre", title="Febbre | X").replace("<nav>", "<header><h1>Clinica Esempio</h1></header><nav>")
+    document = document_of(body)
+    assert document.title == "Febbre"
+    assert "Clinica" not in document.text
+
+
 def test_name_that_the_site_gives_itself_is_known() -> None:
     head = '<meta property="og:site_name" content="Portale Salute">'
     assert document_of(article(h1="", title="Febbre | Portale Salute", head=head), row=source(publisher="X Y")).title == "Febbre"

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ingest.documents import content_hash
 from ingest.extraction.results import Extraction, Refusal
 from locales.language import Language
 from rag.documents import Authority, DocumentKind
@@ -119,11 +120,10 @@ def test_entities_of_a_page_are_not_expanded() -> None:
         "Ã¨",
     ],
 )
-@pytest.mark.parametrize("kind", KINDS)
-def test_page_of_five_megabytes_is_read_or_refused_in_time(part: str, kind: str) -> None:
+def test_page_of_five_megabytes_is_read_or_refused_in_time(part: str) -> None:
     started = time.monotonic()
-    assert _is_one_or_the_other(read(article(TEXT_IT + part * (1_000_000 // len(part))), row=source(kind=kind)))
-    assert time.monotonic() - started < 6
+    assert _is_one_or_the_other(read(article(TEXT_IT + part * (5_000_000 // len(part)))))
+    assert time.monotonic() - started < 10
 
 
 def test_document_says_where_it_comes_from() -> None:
@@ -143,7 +143,8 @@ def test_source_in_both_languages_takes_a_page_in_the_language_that_it_says() ->
 @pytest.mark.parametrize("kind", ["encyclopaedia", "faq"])
 def test_questions_of_structured_data_are_read_where_there_is_no_article(kind: str) -> None:
     question = (
-        '{"@type":"Question","name":"La febbre è contagiosa?","acceptedAnswer":{"@type":"Answer","text":"<p>No: la febbre non è contagiosa, '
+        '{"@type":"Question","name":"La febbre è contagiosa?","acceptedAnswer":{"@type":"Answer",'
+        '"text":"<p>No: la febbre non è contagiosa, '
         "ma può esserlo la malattia che la provoca, per esempio l'influenza. Chiami il medico se dura più di tre giorni.</p>\"}}"
     )
     head = '<script type="application/ld+json">{"@type":"FAQPage","mainEntity":[' + question + "]}</script>"
@@ -158,7 +159,8 @@ def test_page_of_a_source_of_questions_without_pairs_is_read_as_an_article() -> 
 
 
 FORUM = (
-    '{"@type":"QAPage","mainEntity":{"@type":"Question","name":"Febbre da tre giorni","text":"Ho la febbre da tre giorni, che faccio?",'
+    '{"@type":"QAPage","mainEntity":{"@type":"Question","name":"Febbre da tre giorni",'
+    '"text":"Ho la febbre da tre giorni, che faccio?",'
     '"acceptedAnswer":{"@type":"Answer","text":"La febbre di solito passa da sola in pochi giorni e non serve un antibiotico.",'
     '"dateCreated":"2024-02-03","author":{"@type":"Person","name":"Dr. Mario Esempi","jobTitle":"Medico di medicina generale"}}}}'
 )
@@ -171,6 +173,25 @@ def test_thread_is_read_as_a_thread_whatever_its_source_is_called(kind: str) -> 
 
     assert document.kind is DocumentKind.FORUM
     assert "La febbre di solito passa da sola" in document.text
+
+
+def test_answers_in_what_looks_like_comments_are_found_by_the_selectors_of_a_forum() -> None:
+    answer = "La febbre di solito passa da sola in pochi giorni e non serve un antibiotico."
+    comment = f"<div class='comment'><span class='ruolo'>Medico pediatra</span><p>{answer}</p></div>"
+    selectors = {"title": "h1", "question": ".domanda", "answer": ".comment", "answered_by": ".ruolo"}
+    asked = "<div class='domanda'><p>Ho la febbre da tre giorni, che faccio?</p></div>"
+    body = article(f"{asked}<div class='comments'>{comment}</div>{TEXT_IT}")
+    assert answer in document_of(body, row=source(kind="forum", selectors=selectors)).text
+
+
+def test_questions_keep_the_date_of_their_review() -> None:
+    answer = '"acceptedAnswer":{"@type":"Answer","text":"No, la febbre non è contagiosa, ma può esserlo la sua causa."}'
+    question = f'{{"@type":"Question","name":"È contagiosa?",{answer}}}'
+    block = f'{{"@type":"FAQPage","lastReviewed":"2024-03-12","mainEntity":[{question}]}}'
+    head = f'<script type="application/ld+json">{block}</script>'
+    document = document_of(markup("<h1>Febbre</h1>", head=head), row=source(kind="faq"))
+    assert str(document.reviewed_on) == "2024-03-12"
+    assert document.content_hash == content_hash(document)
 
 
 def test_page_of_a_forum_that_is_no_thread_has_no_answer() -> None:

@@ -79,8 +79,8 @@ def test_leaflet_is_read_with_headings_items_and_mended_words() -> None:
     assert document.title == "Foglio illustrativo: informazioni per il paziente"
     assert document.text == (
         "## 1. Che cos'è Esempiolo e a cosa serve\n\n"
-        "Esempiolo è un medicinale che si usa negli adulti per abbassare la febbre e alleviare il dolore lieve. Non è adatto a tutti e "
-        "non sostituisce il parere del medico Curante o del farmacista.\n\n"
+        "Esempiolo è un medicinale che si usa negli adulti per abbassare la febbre e alleviare il dolore lieve. Non è "
+        "adatto a tutti e non sostituisce il parere del medico Curante o del farmacista.\n\n"
         "## 2. Cosa deve sapere prima di prendere Esempiolo\n\n"
         "Non prenda Esempiolo se:\n"
         "- è allergico a uno dei componenti, che sono elencati al paragrafo sei di questo foglio;\n"

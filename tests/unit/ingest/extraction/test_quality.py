@@ -27,6 +27,16 @@ def test_h35_page_that_says_not_found_is_refused(body: str, language: str) -> No
     assert read(body, row=source(language=language)).refusal is Refusal.NOT_FOUND_PAGE
 
 
+@pytest.mark.parametrize("h1", ["404 casi di morbillo", "Valori non trovati nel referto", "La pagina del bambino"])
+def test_article_whose_title_only_sounds_like_an_error_is_read(h1: str) -> None:
+    assert document_of(article(TEXT_IT, h1=h1, title="Notizie")).title == h1
+
+
+def test_list_of_links_to_all_pages_is_refused() -> None:
+    links = "".join(f'<li><a href="/{n}">Malattia rara del fegato numero {n}</a></li>' for n in range(60))
+    assert read(article(f"<ul>{links}</ul>", h1="Malattie dalla A alla Z")).refusal is Refusal.TOO_SHORT
+
+
 @pytest.mark.parametrize(
     "body",
     [
