@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from types import FrameType
+from collections.abc import Sequence
 
 import uvicorn
 from starlette.applications import Starlette
@@ -16,6 +14,8 @@ from bot.errors import StartRefused
 from bot.inference_worker import InferenceWorker
 from bot.loading import load_gate, load_renderer, load_texts, rag_settings
 from bot.operations import Operations
+from bot.process import Server, stopped_by_signals
+from bot.program_routes import ProgramRoutes
 from bot.registry import ClaimRegistry
 from bot.sessions import Sessions
 from bot.settings import Settings, is_loopback
@@ -102,7 +102,8 @@ class App:
         self._parts = parts
         self._answerer = answerer
         self._operations = operations
-        routes = [route for channel in parts.channels.values() for route in channel.routes()] + operations.routes()
+        self._programs = ProgramRoutes(settings, parts, answerer, operations)
+        routes = [route for channel in parts.channels.values() for route in channel.routes()] + self._programs.routes
         self.asgi: Starlette = web_app(
             routes, find_document=self._find_document, problems=self.problems, catalog=catalog, directory=parts.directory
         )
@@ -153,6 +154,7 @@ class App:
             await channel.stop()
         await self._parts.worker.stop()
         self.conversation.close()
+        self._programs.close()
         if self._purger is not None:
             self._purger.cancel()
         background = [task for task in (self._purger, self._serving) if task is not None]
@@ -163,7 +165,7 @@ class App:
     async def serve(self) -> None:
         """Run until SIGTERM or Ctrl-C."""
         stop = asyncio.Event()
-        with _signals(stop):
+        with stopped_by_signals(stop):
             starting = asyncio.create_task(self.start())
             waiting = asyncio.create_task(stop.wait())
             await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -205,7 +207,7 @@ class App:
             proxy_headers=False,
             timeout_graceful_shutdown=_HTTP_GRACE_S,
         )
-        self._server = _Server(config)
+        self._server = Server(config)
         self._serving = asyncio.create_task(self._serve_http(self._server))
         while not self._server.started:
             if self._serving.done():
@@ -229,31 +231,6 @@ class App:
                 if document is not None:
                     return document
         return None
-
-
-class _Server(uvicorn.Server):
-    """uvicorn without its own signal handlers: the app decides when to stop."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-@contextlib.contextmanager
-def _signals(stop: asyncio.Event) -> Iterator[None]:
-    """Set `stop` at SIGTERM or Ctrl-C; a second Ctrl-C ends the process as usual."""
-    loop = asyncio.get_running_loop()
-
-    def ask_to_stop(number: int, _: FrameType | None = None) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        loop.call_soon_threadsafe(stop.set)
-
-    before = {number: signal.signal(number, ask_to_stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _messengers(settings: Settings, catalog: Catalog) -> list[Channel]:
@@ -293,11 +270,12 @@ def _messengers(settings: Settings, catalog: Catalog) -> list[Channel]:
 
 
 def _is_public(settings: Settings, channels: Sequence[Channel]) -> bool:
-    """True when real patients can write: a messenger account at its real address."""
+    """True when real patients can write: a messenger account at its real address, or programs on other machines."""
     platforms = {channel.platform for channel in channels}
     telegram = Platform.TELEGRAM in platforms and settings.has_telegram and not is_loopback(settings.telegram_api_base_url)
     whatsapp = Platform.WHATSAPP in platforms and settings.has_whatsapp and not is_loopback(settings.twilio_api_base_url)
-    return telegram or whatsapp
+    programs = bool(settings.api_tokens) and not is_loopback(f"http://{settings.host}")
+    return telegram or whatsapp or programs
 
 
 def _check_index(answerer: Answerer, telemetry: Telemetry) -> bool:

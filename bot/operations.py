@@ -1,17 +1,16 @@
-"""What keeps the knowledge current beside the conversations: runs, the nightly schedule, administrators and their alerts."""
+"""What keeps the knowledge current beside the conversations: runs, the nightly schedule, events, administrators, alerts."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from starlette.routing import BaseRoute
-
 from bot.admin import Admin, AdminParts
 from bot.admin_texts import AdminTexts
 from bot.admins import Admins
 from bot.alerts import Alerts
 from bot.errors import AlreadyRunning, BotError
+from bot.event_runner import EventRunner
 from bot.ingestion import IngestionRunner, Report
 from bot.ingestion_view import LedgerView
 from bot.settings import Settings
@@ -28,7 +27,10 @@ _OVERDUE_AFTER = timedelta(hours=36)
 
 
 class Operations:
-    """Starts and stops all of it; `admin` answers administrators in chat.
+    """Starts and stops all of it.
+
+    `admin` answers administrators in chat, `runner` starts runs, `view` tells how sources and runs stand, and `events` carries
+    out content events.
 
     Args:
         settings: What the operator decided.
@@ -49,45 +51,43 @@ class Operations:
         queue_length: Callable[[], int],
     ) -> None:
         by_platform: Mapping[Platform, Channel] = {channel.platform: channel for channel in channels}
+        admins, texts = Admins(settings.admin_ids), AdminTexts(catalog, ZoneInfo(settings.nightly_zone))
         self._telemetry = telemetry
+        self.view = LedgerView(ledger_path(settings.home), settings.sources)
         self.runner = IngestionRunner(settings, telemetry, on_end=self._look)
-        self._view = LedgerView(ledger_path(settings.home), settings.sources)
-        self._nightly = self._schedule(settings) if settings.nightly else None
-        admins = Admins(settings.admin_ids)
-        texts = AdminTexts(catalog, ZoneInfo(settings.nightly_zone))
+        self.events = EventRunner(settings, telemetry)
+        self._nightly = nightly = self._schedule(settings) if settings.nightly else None
         self.admin = Admin(
             AdminParts(
                 admins=admins,
                 channels=by_platform,
                 runner=self.runner,
-                view=self._view,
+                view=self.view,
                 texts=texts,
                 tally=tally,
                 telemetry=telemetry,
                 queue_length=queue_length,
-                schedule=self._nightly,
+                schedule=nightly,
             )
         )
-        nightly = self._nightly
         self._alerts = Alerts(
             admins,
             by_platform,
-            self._view,
+            self.view,
             texts,
             telemetry,
             overdue_after=_OVERDUE_AFTER if nightly else None,
             is_on_duty=(lambda: nightly.is_leader) if nightly else (lambda: True),
         )
+        self._takes_events = settings.cms_secret is not None
         self._watching: asyncio.Task[None] | None = None
 
-    def routes(self) -> list[BaseRoute]:
-        """The routes for other programs."""
-        return []
-
     async def start(self) -> None:
-        """Begin to keep the schedule and to watch the runs."""
+        """Begin to keep the schedule, to carry out events, and to watch the runs."""
         if self._nightly is not None:
             await self._nightly.start()
+        if self._takes_events:
+            self.events.start()
         self._watching = asyncio.create_task(self._alerts.watch())
 
     async def stop(self) -> None:
@@ -98,7 +98,7 @@ class Operations:
         if self._nightly is not None:
             await self._nightly.stop()
         await self.admin.stop()
-        await self.runner.stop()
+        await asyncio.gather(self.events.stop(), self.runner.stop())
 
     def _schedule(self, settings: Settings) -> Nightly:
         return Nightly(
@@ -122,7 +122,7 @@ class Operations:
         await self.runner.wait()
 
     async def _last_started(self) -> datetime | None:
-        latest = await self._view.latest_run()
+        latest = await self.view.latest_run()
         return latest.started if latest else None
 
     async def _look(self, _status: int, _report: Report | None) -> None:

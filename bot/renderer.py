@@ -14,8 +14,8 @@ from channels.messages import Button, OutboundLink, OutboundMessage, Platform
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory, LineKind
 from locales.language import Language
-from rag.documents import Authority
-from rag.types import Abstention, AbstentionKind, Answer, Clarification
+from rag.documents import Authority, DocumentKind
+from rag.types import Abstention, AbstentionKind, Answer, Clarification, Source
 
 _EMERGENCY = "{emergency}"
 """Stands in a source's sentence where the reader's own emergency number belongs."""
@@ -112,12 +112,15 @@ class Renderer:
         )
 
     def _source_links(self, answer: Answer) -> tuple[OutboundLink, ...]:
-        def remark(language: Language) -> str:
-            if language is answer.language:
-                return ""
-            return self._catalog.text(answer.language, f"source.other_language.{language.value}")
+        def remark(source: Source) -> str:
+            remarks = []
+            if source.kind is DocumentKind.FORUM:
+                remarks.append(self._catalog.text(answer.language, "source.forum"))
+            if source.language is not answer.language:
+                remarks.append(self._catalog.text(answer.language, f"source.other_language.{source.language.value}"))
+            return ", ".join(remarks)
 
-        return tuple(self.addresses.link(source, remark(source.language)) for source in answer.sources)
+        return tuple(self.addresses.link(source, remark(source)) for source in answer.sources)
 
     def _abstention(self, abstention: Abstention, reader: Reader) -> OutboundMessage:
         message = self._plain(abstention.language, f"abstention.{abstention.kind.value}", reader)

@@ -81,7 +81,7 @@ class Settings(BaseSettings):
     shrink_limit: float = Field(default=0.2, gt=0, le=1)
     """A source that gives this share fewer pages than before is refused for that run."""
     pseudo_surfaces: bool = False
-    """Let the generator write pseudo medical histories and patients' questions, by which pages are found and which nobody sees."""
+    """Let the generator write pseudo histories and patients' questions: pages are found by them, and nobody sees them."""
     cms_source: Text = None
     """The id of the source that content events belong to; the only source of kind "cms" when unset."""
     max_context_chunks: int = Field(default=5, ge=1, le=20)
