@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 from ingest.addresses import WebAddress
 from ingest.documents import new_document
 from ingest.errors import SourceUnreadable
-from ingest.importers.html_blocks import html_blocks
-from ingest.importers.plain import normal, plain_lines
+from ingest.extraction.blocks import plain_of_markup
+from ingest.importers.plain import normal
 from ingest.sources import SourceRow
 from locales.language import Language
 from rag.documents import Document, Link
@@ -34,6 +34,7 @@ _ADDRESS: TypeAdapter[str] = TypeAdapter(WebAddress)
 _FILE = re.compile(r"""["'=]([^"'\s<>]*?mplus_topics(_compressed)?_(\d{4}-\d{2}-\d{2})\.(?:zip|xml))\b""")
 _ELSEWHERE = re.compile(r"\((?:en inglés|in inglese|en varios idiomas|in varie lingue)\)", re.IGNORECASE)
 # "NIH: …", "Centros para el Control …": who wrote a summary stands below it as a paragraph that is no sentence.
+_HEADING = re.compile(r"^#+ ", re.MULTILINE)  # of any level: a summary is one level deep
 _CREDIT = re.compile(
     r"(?:NIH|CDC|FDA)\b.*|(?:Centros?|Agencia|Oficina|Administración|Instituto|Departamento|Servicio|National|Centers?|Office)\b.*"
 )
@@ -241,7 +242,7 @@ def _is_address(url: str) -> bool:
 
 def _plain_summary(summary: str) -> str:
     """Bring the HTML of a summary into the plain form, without the line that only names who wrote it."""
-    blocks = html_blocks(summary)
+    blocks = _HEADING.sub("## ", plain_of_markup(summary)).split("\n\n")
     if len(blocks) > 1 and len(blocks[-1]) <= _LONGEST_CREDIT and _CREDIT.fullmatch(blocks[-1]) and blocks[-1][-1] not in ".!?:":
         blocks.pop()
-    return plain_lines("\n\n".join(blocks))
+    return "\n\n".join(blocks).strip()

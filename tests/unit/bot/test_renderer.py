@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from ingest.sources import load_sources
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
-from rag.documents import Authority, Link
+from rag.documents import Authority, DocumentKind, Link
 from rag.types import Abstention, AbstentionKind, Clarification, ClarificationKind, Preface
 from tests.builders import answer, red_flag, sentence, source
 
@@ -73,6 +74,16 @@ def test_braces_of_a_source_are_left_alone() -> None:
 def test_a_source_in_the_other_language_is_named_as_such_h37() -> None:
     message = renderer().render(answer(language=ES), reader("ES"))
     assert message.links[0].label == "Febbre — Editore (en italiano)"
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [(IT, "risposta di un medico a un'altra persona"), (ES, "respuesta de un médico a otra persona, en italiano")],
+)
+def test_an_answer_of_a_forum_says_that_it_was_given_to_somebody_else(language: Language, words: str) -> None:
+    forum = replace(source(), kind=DocumentKind.FORUM)
+    message = renderer().render(answer(sources=(forum,), language=language), reader())
+    assert message.links[0].label == f"Febbre — Editore ({words})"
 
 
 def test_a_page_without_an_address_is_served_by_the_bot() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from ingest.errors import SourceUnreadable
 from ingest.importers import medlineplus_xml
-from ingest.importers.html_blocks import html_blocks
 from ingest.importers.medlineplus_xml import newest_file, read_topics
 from ingest.sources import SourceRow
 from locales.language import Language
@@ -300,20 +299,3 @@ def test_the_newest_file_of_an_index_page_is_found() -> None:
         "https://medlineplus.gov/xml/mplus_topics_2026-03-03.xml"
     )
     assert newest_file("<p>moved</p>", "https://medlineplus.gov/xml.html") is None
-
-
-@pytest.mark.parametrize(
-    ("html", "blocks"),
-    [
-        ("<p>Uno</p>suelto<p>Dos", ["Uno", "suelto", "Dos"]),
-        ("<ul><li>Uno<ul><li>Dos</ul><li>Tres</ul>Cuatro", ["- Uno", "  - Dos", "- Tres", "Cuatro"]),
-        ("<h4>Un <b>título</b></h4>texto", ["## Un título", "texto"]),
-        ("<table><tr><td>Uno<td>dos</table>", ["Uno dos"]),
-        ("</ul></li><li>Uno", ["- Uno"]),
-        ("<style>p {}</style><!-- no --><p>Sí &lt; no</p>", ["Sí < no"]),
-        ("<div>" * 5000 + "Hondo", ["Hondo"]),
-        ("", []),
-    ],
-)
-def test_html_is_taken_apart_into_blocks(html: str, blocks: list[str]) -> None:
-    assert html_blocks(html) == blocks
