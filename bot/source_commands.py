@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
+from rich.box import SIMPLE
 from rich.table import Table
-from rich.text import Text
 
 from bot.terminal import ERR, OUT, AsJson, busy, start
 
@@ -45,13 +45,17 @@ def list_sources(as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps(records, ensure_ascii=False, indent=2, default=str))  # noqa: T201
         return
-    table = Table("id", "kind", "language", "enabled", "pages", f"last read ({settings.nightly_zone})", "remark")
+    table = _table("id", "kind", "in", "enabled", "pages", "last read")
     for record in records:
         reads = ("yes" if record["enabled"] else "no") + (" (chosen)" if record["chosen"] is not None else "")
         when = _moment(record["read_at"], settings)
-        remark = record["problem"] or (None if record["enabled"] else record["disabled_because"]) or ""
-        table.add_row(record["id"], record["kind"], record["language"] or "—", reads, str(record["pages"]), when, Text(remark))
+        table.add_row(record["id"], record["kind"], record["language"] or "—", reads, str(record["pages"]), when)
     OUT.print(table)
+    OUT.print(f"Times are those of {settings.nightly_zone}.", highlight=False, markup=False)
+    for record in records:
+        remark = record["problem"] or (None if record["enabled"] else record["disabled_because"])
+        if remark:
+            OUT.print(f"{record['id']}: {remark}", markup=False, highlight=False, soft_wrap=True)
 
 
 @sources.command()
@@ -110,22 +114,31 @@ def show_runs(
     if as_json:
         print(json.dumps([_run_record(run) for run in runs], ensure_ascii=False, indent=2, default=str))  # noqa: T201
         return
-    table = Table("run", f"started ({settings.nightly_zone})", "took", "by", "status", *_COUNTS, "problems")
+    table = _table("run", "started", "took", "by", "status", "pages", "problems")
     for run in runs:
         record = _run_record(run)
-        figures = [str(record[name]) for name in _COUNTS]
+        figures = ", ".join(f"{record[name]} {name}" for name in _COUNTS if record[name]) or "—"
         table.add_row(
             str(run.run_id),
             _moment(run.started, settings),
             _took(run),
             run.trigger,
             _status(run),
-            *figures,
+            figures,
             str(record["problems"]),
         )
     OUT.print(table)
+    OUT.print(f"Times are those of {settings.nightly_zone}.", highlight=False, markup=False)
     for problem in _problems(runs[0]) if runs else ():
         ERR.print(f"! {problem}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+def _table(*columns: str) -> Table:
+    """A table whose cells are never cut: an id is there to be copied."""
+    table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
 
 
 def _view(settings: "Settings") -> "LedgerView":

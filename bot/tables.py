@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 
 def print_report(report: "RunReport", out: Console, err: Console) -> None:
     """What a run of ingestion did, and what went wrong."""
-    table = Table("language", "new", "changed", "unchanged", "retired", "pages", "chunks")
+    table = Table("language", "new", "changed", "unchanged", "moved", "retired", "pages", "chunks")
     for row in report.languages:
-        counts = (row.new, row.changed, row.unchanged, row.retired, row.pages, row.chunks)
+        counts = (row.new, row.changed, row.unchanged, row.moved, row.retired, row.pages, row.chunks)
         table.add_row(row.language.value, *map(str, counts))
     out.print(table)
     out.print(f"{report.status.value} in {report.seconds:.1f} s", highlight=False)
+    for source, reasons in report.refusals.items():
+        told = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
+        out.print(f"{source}: not taken: {told}", markup=False, highlight=False, soft_wrap=True)
     for problem in report.problems:
         err.print(f"! {problem}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
