@@ -15,6 +15,7 @@ import pytest
 from bot.app import App, build
 from bot.settings import load_settings
 from ingest.run import run_ingest
+from rag.models.protocols import Embedder
 from tests.doubles import BotApiDouble, TwilioDouble, post_signed_form
 from tests.doubles.twilio_api import ACCOUNT_SID, AUTH_TOKEN, SENDER, whatsapp_form
 from tests.fakes import HashEmbedder, ScriptedLanguageModel
@@ -44,7 +45,7 @@ class Running:
 
     app: App
     model: ScriptedLanguageModel
-    embedder: HashEmbedder
+    embedder: Any  # a HashEmbedder, unless the test brings another
     telegram: BotApiDouble
     twilio: TwilioDouble
     http: httpx.AsyncClient
@@ -63,6 +64,13 @@ class Running:
         reply = await self.telegram_update(update)
         assert reply.status_code == 200
         return update
+
+    async def telegram_taps(self, payload: str, chat: int = 77) -> None:
+        """A button is tapped."""
+        person = {"id": chat, "is_bot": False, "first_name": "A", "language_code": "it"}
+        tap = {"id": f"{chat}{len(self.telegram.calls)}", "from": person, "chat_instance": "1", "data": payload}
+        message = self.telegram.message("x", chat=chat)
+        await self.telegram_update(self.telegram.update(callback_query=tap | {"message": message}))
 
     async def whatsapp_says(self, text: str, number: str = "+393331234567", **fields: str) -> dict[str, str]:
         form = whatsapp_form(text, number, **fields)
@@ -84,6 +92,11 @@ class Running:
     async def idle(self, within_s: float = 10.0) -> None:
         await asyncio.wait_for(self.app.conversation.idle(), within_s)
 
+    async def no_run_followed(self, within_s: float = 120.0) -> None:
+        """Wait until every turn has ended, and every run that an administrator began here has been told to its end."""
+        await self.idle()
+        await asyncio.wait_for(self.app._operations.admin.idle(), within_s)
+
     async def until(self, condition: Callable[[], bool], within_s: float = 5.0) -> float:
         """Wait for something to become true; gives the seconds it took."""
         begun = time.monotonic()
@@ -104,7 +117,7 @@ async def launch(published_home: Path, tmp_path: Path) -> AsyncIterator[Launch]:
     async def start(
         *,
         model: ScriptedLanguageModel | None = None,
-        embedder: HashEmbedder | None = None,
+        embedder: Embedder | None = None,
         home: Path | None = None,
         **settings: Any,
     ) -> Running:
@@ -129,7 +142,7 @@ def _own_home(published: Path, tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def running(
-    home: Path, model: ScriptedLanguageModel | None, embedder: HashEmbedder | None, changes: dict[str, Any]
+    home: Path, model: ScriptedLanguageModel | None, embedder: Embedder | None, changes: dict[str, Any]
 ) -> AsyncIterator[Running]:
     model, embedder = model or ScriptedLanguageModel(""), embedder or HashEmbedder(dimension=256)
     async with BotApiDouble() as telegram, TwilioDouble() as twilio, httpx.AsyncClient() as http:
