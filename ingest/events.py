@@ -103,11 +103,15 @@ async def _publish(event: ContentEvent, source: SourceRow, ledger: Ledger, build
     document = event_document(event, source)
     states = await ledger.page_states()
     state = states.get(document.document_id)
+    if state is not None and state.source_id != source.id:
+        raise SourceUnreadable(f"contentId: the id {document.document_id!r} already belongs to {state.source_id}")
     if state is None or (state.content_hash, state.indexed_with) != (document.content_hash, builder.indexed_with):
         known = builder.vectors(await ledger.pages([document.document_id]))
         cut = await asyncio.to_thread(builder.cut, document)
         await ledger.stage(_NO_RUN, await asyncio.to_thread(builder.embed, [cut], known))
     await publisher.publish_pages(document.language, [document.document_id], [])
+    if state is not None and state.language is not document.language:
+        await publisher.publish_pages(state.language, [], [document.document_id])
 
 
 async def _withdraw(document_id: str, ledger: Ledger, publisher: Publisher) -> None:

@@ -91,8 +91,9 @@ async def ingest(
             async with monitor.watching():
                 results = [await line.ingest(source) for source in sources]
                 withdrawn = await _retire_withdrawn(ledger, options)
-                published = {} if options.dry_run else await _publish(stager, publisher, withdrawn, options)
-            report = _report(run_id, started, time.monotonic() - began, results, withdrawn, published)
+                counts = sum((result.counts for result in results), as_retired(withdrawn))
+                published = {} if options.dry_run else await _publish(stager, publisher, counts, withdrawn, options)
+            report = _report(run_id, started, time.monotonic() - began, results, counts, published)
             await ledger.end_run(run_id, report.status, report.as_dict())
             await ledger.compact()
             return report
@@ -109,14 +110,20 @@ async def _retire_withdrawn(ledger: Ledger, options: RunOptions) -> Mapping[Lang
 
 
 async def _publish(
-    stager: Stager, publisher: Publisher, withdrawn: Mapping[Language, int], options: RunOptions
+    stager: Stager, publisher: Publisher, counts: Counts, withdrawn: Mapping[Language, int], options: RunOptions
 ) -> dict[Language, Publication]:
     """Embed again what was embedded in another way and not read in this run, for an index holds vectors of one kind; publish."""
     states = await stager.ledger.page_states()
     older = [key for key, state in states.items() if state.indexed_with != stager.builder.indexed_with]
     await stager.stage(await stager.ledger.documents(older), states, subject="earlier pages")
     return {
-        language: await publisher.publish(language, full=options.full, may_empty=language in withdrawn, monitor=stager.monitor)
+        language: await publisher.publish(
+            language,
+            full=options.full,
+            may_empty=language in withdrawn,
+            given_up=counts[language, "retired"],
+            monitor=stager.monitor,
+        )
         for language in Language
     }
 
@@ -126,10 +133,9 @@ def _report(
     started: datetime,
     seconds: float,
     results: Sequence[SourceResult],
-    withdrawn: Mapping[Language, int],
+    counts: Counts,
     published: Mapping[Language, Publication],
 ) -> RunReport:
-    counts: Counts = sum((result.counts for result in results), as_retired(withdrawn))
     problems = [problem for result in results for problem in result.problems]
     problems += [publication.problem for publication in published.values() if publication.problem]
     return RunReport(

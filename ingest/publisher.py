@@ -20,6 +20,8 @@ from rag.store import IndexReader, IndexStore
 _Value = TypeVar("_Value")
 
 _GOLDEN_AMONG = 5
+# Live pages that may be missing from the ledger without having been given up by a source: a ledger that was lost knows of none.
+_MOST_LOST, _MOST_LOST_SHARE = 5, 0.2
 _ROUNDS = 3  # an event may be published while a run is: the difference is looked at once more
 
 
@@ -46,7 +48,13 @@ class Publisher:
     golden: Sequence[GoldenQuestion] = ()
 
     async def publish(
-        self, language: Language, *, full: bool = False, may_empty: bool = False, monitor: RunMonitor | None = None
+        self,
+        language: Language,
+        *,
+        full: bool = False,
+        may_empty: bool = False,
+        given_up: int = 0,
+        monitor: RunMonitor | None = None,
     ) -> Publication:
         """Publish a language in one step; it is left alone where it holds what the ledger holds.
 
@@ -54,6 +62,7 @@ class Publisher:
             language: Which.
             full: Publish all of it again.
             may_empty: The last pages may go: an operator took their source out of the configuration.
+            given_up: How many pages this run retired; many more than that do not go without a word.
             monitor: Told how far it is.
 
         Raises:
@@ -61,7 +70,7 @@ class Publisher:
         """
         published = Publication()
         for _ in range(_ROUNDS):
-            latest = await self._publish_once(language, full=full, may_empty=may_empty, monitor=monitor)
+            latest = await self._publish_once(language, full=full, may_empty=may_empty, given_up=given_up, monitor=monitor)
             if latest.version is None:
                 return published if published.version is not None and not latest.problem else latest
             published, full = latest, False
@@ -79,7 +88,9 @@ class Publisher:
         await self.ledger.note_publication(language, indexed_with=self.indexed_with, version=version)
         return version
 
-    async def _publish_once(self, language: Language, *, full: bool, may_empty: bool, monitor: RunMonitor | None) -> Publication:
+    async def _publish_once(
+        self, language: Language, *, full: bool, may_empty: bool, given_up: int, monitor: RunMonitor | None
+    ) -> Publication:
         states = {key: state for key, state in (await self.ledger.page_states()).items() if state.language is language}
         live = await asyncio.to_thread(_live_hashes, self.store, language, self.embedder.fingerprint)
         if not states and not (may_empty and live):
@@ -91,6 +102,10 @@ class Publisher:
         retired = [key for key in hashes if key not in states]
         if not wanted and not retired:
             return Publication(pages=len(states))
+        lost = len(retired) - given_up
+        if lost > max(_MOST_LOST, _MOST_LOST_SHARE * len(hashes)):
+            problem = f"{lost} of {len(hashes)} live pages are not in the ledger; `salus ingest --full` publishes without them"
+            return Publication(pages=len(states), problem=f"{language.value}: {problem}", refused=True)
         if monitor:
             monitor.tell(Step.PUBLISH, language.value, 0, len(wanted))
         pages = await self.ledger.pages(wanted)

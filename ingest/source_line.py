@@ -12,7 +12,7 @@ from ingest.errors import SourceUnreadable
 from ingest.ledger import Ledger, PageState
 from ingest.report import Step
 from ingest.source_reader import Reading, SourceReader, is_smaller
-from ingest.sources import SourceRow
+from ingest.sources import SourceKind, SourceRow
 from ingest.stager import Stager
 from locales.language import Language
 from rag.documents import Document
@@ -139,6 +139,8 @@ class SourceLine:
             retired = await ledger.retire_unseen(self.stager.run_id, source.id)
         elif source.kind.is_crawled:
             retired = await self._retire_unreachable(reading, replaced)
+        elif source.kind is SourceKind.CMS:
+            pass  # its pages come and go with events
         elif kept := before - _of_kind(result.counts, "changed") - _of_kind(result.counts, "unchanged"):
             note = f"{source.id}: pages that were not found ({kept}) stay until the whole source can be read"
             result = replace(result, problems=(*result.problems, note))

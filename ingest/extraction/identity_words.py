@@ -113,13 +113,15 @@ def _place_patterns(places: dict[str, str]) -> Iterable[Pattern]:
 
 def _name_patterns(names: dict[str, str]) -> Iterable[Pattern]:
     surnames = _either(names["surnames"])
-    rest = rf"(?:\s(?:(?:de|la|del|di|de la|de los|y)\s)?(?:{_CAPITAL}|(?:{surnames})\b)){{0,3}}"
+    rest = rf"(?:\s(?:(?:de|la|del|di|da|de la|de los|y)\s)?(?:{_CAPITAL}|(?:{surnames})\b)){{0,3}}"
     yield regex.compile(rf"(?i)\b(?:{names['own']})\s*(?P<name>\p{{L}}[\p{{L}}'-]*){rest}")
     yield regex.compile(
         rf"(?i)(?P<keep>\b(?:{names['titles']})(?:\.|\b)\s*)(?P<name>{_CAPITAL}|(?:{surnames})\b|{_either(names['first'])}\b){rest}"
     )
     yield regex.compile(rf"\b(?:{names['own_capital']})\s(?P<name>{_CAPITAL})(?i:{rest})")
     yield regex.compile(rf"(?P<keep>\b(?:{names['before_capital']})\s)(?P<name>{_CAPITAL})(?i:{rest})")
+    # "Hola, Telmo:" addresses a person; "Salve, Da tre giorni" does not.
+    yield regex.compile(rf"(?P<keep>\b(?:{names['before_capital']}),\s)(?P<name>{_CAPITAL})(?i:{rest})(?=\s?(?:[,.:;!]|$))")
 
 
 def _age_patterns(ages: dict[str, Any]) -> Iterable[Pattern]:
