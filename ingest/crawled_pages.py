@@ -18,6 +18,8 @@ from rag.documents import Document
 
 SLICE_PAGES = 32
 _UNCHANGED_PAGES = 500
+REFUSED_LIKE_GONE = {"robots", "reserved", "not_allowed", "off_site", "private_address"}
+"""Reasons of a visit that will not pass by themselves, unlike those of a server in trouble."""
 # A page that says so of itself may no longer be read, or is not there: after two such crawls it is retired like one that is gone.
 _COUNTS_AS_GONE = {Refusal.NOT_FOUND_PAGE, Refusal.RESERVED}
 
@@ -58,9 +60,10 @@ class CrawledPages:
         self._extracted_with = extracted_with(source)
         self._visits = [visit for visit in visits if visit.fetch in {Fetch.FETCHED, Fetch.UNCHANGED}]
         self._unchanged = [] if again else [visit for visit in self._visits if self._is_unchanged(visit)]
-        reachable = {document_id for visit in self._visits for document_id in self._ids(visit.url)}
-        every = {document_id for address in known.values() for document_id in address.document_ids}
-        self._unreachable = every - reachable  # what says the same as one of these has moved, and is no duplicate
+        missing = {visit.url for visit in visits if is_missing(visit)}
+        standing = {document_id for url, address in known.items() if url not in missing for document_id in address.document_ids}
+        # What says the same as one of these has moved, and is no duplicate.
+        self._missing = {document_id for url in missing for document_id in self._ids(url)} - standing
         self._moves = {visit.moved_to: visit.url for visit in visits if visit.fetch is Fetch.MOVED and visit.moved_to}
 
     def slices(self) -> Iterator[Slice]:
@@ -70,11 +73,12 @@ class CrawledPages:
             yield Slice(unchanged=tuple(i for visit in visits for i in self._ids(visit.url)), refusals=refusals)
         standing = {visit.url for visit in self._unchanged}
         changed = [visit for visit in self._visits if visit.url not in standing]
-        taken: set[str] = {document_id for url in standing for document_id in self._ids(url)}
+        taken = {document_id: "" for url in standing for document_id in self._ids(url)}
         for visits in parts(changed, SLICE_PAGES):
             yield self._read(visits, taken)
 
-    def _read(self, visits: Sequence[Visit], taken: set[str]) -> Slice:
+    def _read(self, visits: Sequence[Visit], taken: dict[str, str]) -> Slice:
+        """Read pages; `taken` are the hashes of the documents that other addresses have given, by id."""
         from ingest.extraction.extractor import extract
 
         documents: dict[str, Document] = {}
@@ -87,16 +91,16 @@ class CrawledPages:
             extraction = extract(page, self._source) if page else Extraction(refusal=Refusal.NOT_READABLE)
             address = self._address(visit, extraction)
             for document in extraction.documents:
-                if document.document_id in taken:  # another address of the same page, by its own canonical link
+                if _is_taken(document, visit, taken):
                     continue
                 fingerprint = Fingerprint.of(document)
-                if self._finder.original_of(document, fingerprint, without=self._unreachable):
+                if self._finder.original_of(document, fingerprint, without=self._missing):
                     # Read again each night: its original may go.
                     address = replace(address, document_ids=(), refusal=Refusal.DUPLICATE.value, body_hash="")
                     continue
                 if origin := self._origin(visit, document, fingerprint):
                     moved_from[document.document_id] = origin
-                taken.add(document.document_id)
+                taken[document.document_id] = document.content_hash
                 documents[document.document_id] = document
                 fingerprints[document.document_id] = str(fingerprint)
                 self._finder.add(document, fingerprint)
@@ -134,7 +138,7 @@ class CrawledPages:
         redirected = self._ids(self._moves.get(visit.url, ""))
         if redirected and redirected[0] != document.document_id:
             return redirected[0]
-        return self._finder.original_of(document, fingerprint, among=self._unreachable)
+        return self._finder.original_of(document, fingerprint, among=self._missing)
 
     def _is_unchanged(self, visit: Visit) -> bool:
         address = self._known.get(visit.url)
@@ -145,6 +149,17 @@ class CrawledPages:
     def _ids(self, url: str) -> tuple[str, ...]:
         address = self._known.get(url)
         return address.document_ids if address else ()
+
+
+def is_missing(visit: Visit) -> bool:
+    """Whether a page no longer stands at its address; a server in trouble says nothing about it."""
+    return visit.fetch in {Fetch.GONE, Fetch.MOVED} or (visit.fetch is Fetch.REFUSED and visit.reason in REFUSED_LIKE_GONE)
+
+
+def _is_taken(document: Document, visit: Visit, taken: Mapping[str, str]) -> bool:
+    """Whether another address of the page has given it; its canonical address has the last word."""
+    given = taken.get(document.document_id)
+    return given is not None and (document.url != visit.url or given == document.content_hash)
 
 
 def extracted_with(source: SourceRow) -> str:

@@ -82,15 +82,17 @@ class Book:
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
         self._db = connection
+        self._writing = asyncio.Lock()  # progress is noted while pages are: neither may commit or roll back the other's half
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[None]:
-        try:
-            yield
-        except BaseException:
-            await self._db.rollback()
-            raise
-        await self._db.commit()
+        async with self._writing:
+            try:
+                yield
+            except BaseException:
+                await self._db.rollback()
+                raise
+            await self._db.commit()
 
 
 def now() -> str:

@@ -40,6 +40,7 @@ async def run_ingest(
     options: RunOptions | None = None,
     contact: str | None = None,
     pseudo: PseudoWriter | None = None,
+    reader: SourceReader | None = None,
     on_progress: OnProgress = lambda _: None,
 ) -> RunReport:
     """Read the sources, the operator's own if there are any and else those that ship with the project, and publish what changed.
@@ -52,6 +53,7 @@ async def run_ingest(
         options: How to go about it; which sources are configured, and the golden questions, are filled in here.
         contact: By what publishers can reach the operator; without it no public site is crawled.
         pseudo: Writes more texts by which a page is found, if wanted.
+        reader: Fetches the sources; one with other limits than the usual, if given.
         on_progress: Told on the event loop how far the run is.
 
     Raises:
@@ -75,7 +77,7 @@ async def run_ingest(
                 ledger,
                 lock=run_lock(home),
                 options=options,
-                reader=SourceReader(home, contact),
+                reader=reader or SourceReader(home, contact),
                 pseudo=pseudo,
                 on_progress=on_progress,
             )
@@ -110,6 +112,6 @@ def _chosen(rows: Sequence[SourceRow], enabled: Sequence[SourceRow], source_id: 
 
 def _forget_crawls(home: Path, enabled: Collection[str]) -> None:
     """Delete the fetched pages of sources that are no longer read: nothing of them stays on the disk."""
-    for path in (home / "crawl").glob("*.sqlite*"):
-        if path.name.partition(".sqlite")[0] not in enabled:
+    for path in (home / "crawl").glob("*"):
+        if path.name.partition(".")[0] not in enabled:
             path.unlink(missing_ok=True)

@@ -39,6 +39,14 @@ class RunMonitor:
             RunCancelled: If the run was asked to stop.
         """
         self.show(step, subject, done, total)
+        self.stop_if_cancelled()
+
+    def stop_if_cancelled(self) -> None:
+        """Let the run go on.
+
+        Raises:
+            RunCancelled: If it was asked to stop.
+        """
         if self.cancelled():
             raise RunCancelled("the run was cancelled; what is published stays as it is")
 

@@ -10,6 +10,8 @@ from ingest.ledger_database import Book, now
 MISSES_TO_RETIRE = 2
 """A page is retired when its address was not found so many times in a row."""
 
+_NEVER = 2**31
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceState:
@@ -116,19 +118,22 @@ class SourceLog(Book):
                 [(count, source_id, url) for url, count in misses.items()],
             )
 
-    async def unreachable(self, source_id: str, moved: Collection[str] = ()) -> list[str]:
-        """Ids of documents all of whose addresses were missed too often or have moved elsewhere."""
+    async def unreachable(self, source_id: str, moved: Collection[str] = ()) -> set[str]:
+        """Ids of documents all of whose addresses were missed too often or have moved, or now give something else."""
         rows = await self._db.execute_fetchall(
             "SELECT document_id FROM addresses WHERE source_id = ? AND document_id <> '' GROUP BY document_id"
-            " HAVING sum(misses < ? AND url NOT IN (SELECT value FROM json_each(?))) = 0",
-            (source_id, MISSES_TO_RETIRE, json.dumps(list(moved))),
+            " HAVING sum(misses < ? AND url NOT IN (SELECT value FROM json_each(?))) = 0"
+            " UNION SELECT document_id FROM pages WHERE source_id = ? AND document_id NOT IN"
+            " (SELECT document_id FROM addresses WHERE source_id = ?)",
+            (source_id, MISSES_TO_RETIRE, json.dumps(list(moved)), source_id, source_id),
         )
-        return [str(row[0]) for row in rows]
+        return {str(row[0]) for row in rows}
 
-    async def forget_addresses(self, source_id: str, moved: Collection[str] = ()) -> None:
-        """Drop addresses that were missed too often or have moved."""
+    async def forget_addresses(self, source_id: str, moved: Collection[str] = (), *, missed: bool = True) -> None:
+        """Drop addresses that have moved and, if they are `missed`, those that were not found too often."""
+        fewest = MISSES_TO_RETIRE if missed else _NEVER
         async with self._transaction():
             await self._db.execute(
                 "DELETE FROM addresses WHERE source_id = ? AND (misses >= ? OR url IN (SELECT value FROM json_each(?)))",
-                (source_id, MISSES_TO_RETIRE, json.dumps(list(moved))),
+                (source_id, fewest, json.dumps(list(moved))),
             )

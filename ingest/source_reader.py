@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ingest.crawled_pages import SLICE_PAGES, CrawledPages, Slice, parts
+from ingest.crawled_pages import SLICE_PAGES, CrawledPages, Slice, is_missing, parts
+from ingest.crawler.job import CrawlLimits
 from ingest.crawler.page_store import PageStore
 from ingest.duplicates import DuplicateFinder
 from ingest.errors import CrawlFailed, SourceUnreadable
@@ -17,7 +18,7 @@ from ingest.source_log import Address
 from ingest.sources import SourceKind, SourceRow
 
 _FEWEST_MISSING = 5  # of a handful of pages one in five may well go in a day
-_REFUSED_LIKE_GONE = {"robots", "reserved"}
+_TOLD = ("unread:", "host_down:")  # beginnings of notes of a crawl that an operator should see
 
 OnPages = Callable[[int, int], None]
 """Told how many addresses are fetched, of how many known so far."""
@@ -50,11 +51,13 @@ class SourceReader:
     Args:
         home: Where crawled pages are kept; without it no site is crawled.
         contact: By what a publisher can reach the operator.
+        limits: What no server can make a crawl exceed.
     """
 
-    def __init__(self, home: Path | None = None, contact: str | None = None) -> None:
+    def __init__(self, home: Path | None = None, contact: str | None = None, limits: CrawlLimits | None = None) -> None:
         self._home = home
         self._contact = contact
+        self._limits = limits
 
     async def read(
         self,
@@ -97,6 +100,11 @@ class SourceReader:
         await self._crawl(source, path, known, cancelled, on_pages)
         return await asyncio.to_thread(_crawled, source, path, known, finder, again)
 
+    async def keep_only(self, source: SourceRow, addresses: Collection[str]) -> None:
+        """Erase what was fetched from all other addresses of a source: of a page that is gone, nothing stays on the disk."""
+        if self._home is not None:
+            await asyncio.to_thread(_keep_only, crawl_path(self._home, source.id), addresses)
+
     async def _crawl(
         self, source: SourceRow, path: Path, known: Iterable[str], cancelled: Callable[[], bool], on_pages: OnPages
     ) -> None:
@@ -107,6 +115,7 @@ class SourceReader:
             path,
             known=tuple(known),
             contact=self._contact,
+            limits=self._limits,
             only=(source.url,) if source.url else (),
             cancelled=cancelled,
             on_progress=on_pages,
@@ -118,6 +127,11 @@ class SourceReader:
 def crawl_path(home: Path, source_id: str) -> Path:
     """Where the fetched pages of a source are kept."""
     return home / "crawl" / f"{source_id}.sqlite"
+
+
+def _keep_only(path: Path, addresses: Collection[str]) -> None:
+    with PageStore.open(path) as store:
+        store.keep_only(addresses)
 
 
 def _imported(source: SourceRow, path: Path, before: int) -> Reading:
@@ -154,7 +168,7 @@ def _fetched_file(source: SourceRow, store_path: Path, before: int) -> Reading:
 
 def _crawled(source: SourceRow, path: Path, known: Mapping[str, Address], finder: DuplicateFinder, again: bool) -> Reading:
     with PageStore.open(path) as store:
-        visits = list(store.visits())
+        visits, notes = list(store.visits()), store.notes()
     found = [visit for visit in visits if visit.fetch in {Fetch.FETCHED, Fetch.UNCHANGED}]
     moved = {v.url: v.moved_to for v in visits if v.fetch is Fetch.MOVED and v.moved_to and v.url in known}
     failed = sum(visit.fetch is Fetch.FAILED for visit in visits)
@@ -163,7 +177,7 @@ def _crawled(source: SourceRow, path: Path, known: Mapping[str, Address], finder
         slices=CrawledPages(source, path, known, finder, visits, again=again).slices(),
         pages=len(found),
         before=sum(address.misses == 0 for address in known.values()),
-        problems=(f"{source.id}: {failed} addresses could not be fetched; what they had given stays",) if failed else (),
+        problems=tuple(f"{source.id}: {problem}" for problem in _problems(failed, notes, found)),
         misses={visit.url: _misses(visit, known[visit.url]) for visit in visits if visit.url in known},
         moved=moved,
         refusals=Counter(visit.reason or "refused" for visit in visits if visit.fetch is Fetch.REFUSED),
@@ -171,14 +185,26 @@ def _crawled(source: SourceRow, path: Path, known: Mapping[str, Address], finder
     )
 
 
+def _problems(failed: int, notes: Iterable[str], found: Collection[Visit]) -> Iterator[str]:
+    if failed:
+        yield f"{failed} addresses could not be fetched; what they had given stays"
+    yield from (note for note in notes if note.startswith(_TOLD))
+    if not found:
+        yield "gave no page at all"
+
+
 def _misses(visit: Visit, address: Address) -> int:
     """How many crawls in a row did not find an address; a failure says nothing either way."""
-    if visit.fetch is Fetch.GONE or (visit.fetch is Fetch.REFUSED and visit.reason in _REFUSED_LIKE_GONE):
+    if is_missing(visit):  # one that moved to where there is no page is as good as gone
         return address.misses + 1
     return address.misses if visit.fetch in {Fetch.FAILED, Fetch.REFUSED} else 0
 
 
 def is_smaller(reading: Reading, limit: float) -> bool:
     """Whether a source gives so much fewer pages than before that it is more likely broken than shorter."""
-    missing = reading.before - reading.pages
-    return missing >= _FEWEST_MISSING and missing > limit * reading.before
+    return is_much(reading.before - reading.pages, reading.before, limit)
+
+
+def is_much(missing: int, before: int, limit: float) -> bool:
+    """Whether so many missing pages speak of a fault rather than of a publisher who took them down."""
+    return missing >= _FEWEST_MISSING and missing > limit * before

@@ -17,6 +17,7 @@ from rag.languages import identify
 FEWEST_WORDS = 40  # a definition alone, with the sentence when to see a doctor, has more
 _ERROR_PAGE_WORDS = 120
 _FEWEST_BESIDE_BANNER = 3  # "Scheda in preparazione." beside a banner is a short page, not a banner
+_FEWEST_LINKS_OF_A_LIST = 3
 _SHELL_ROOTS = re.compile(r"^(?:root|app|__next|__nuxt|main-app|app-root|gatsby-focus-wrapper|ember\d*|q-app|svelte)$")
 _SAMPLES = 5
 _SAMPLE_LETTERS = 600
@@ -49,7 +50,8 @@ def refusal_of_lines(
         return None
     if has_any(bare(" ".join(texts)), words.needs_script) or shell:
         return Refusal.SCRIPT_SHELL
-    is_banner = count < _FEWEST_BESIDE_BANNER < banner_words
+    is_list = sum(line.linked for line in lines) >= _FEWEST_LINKS_OF_A_LIST
+    is_banner = count < _FEWEST_BESIDE_BANNER < banner_words and not is_list
     return Refusal.CONSENT_BANNER if is_banner else Refusal.TOO_SHORT
 
 
