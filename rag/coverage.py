@@ -69,6 +69,7 @@ def coverage_signs(
     question: str,
     language: Language,
     *,
+    best: str,
     hits: Sequence[Hit],
     page: Sequence[Hit],
     statistics: CorpusStatistics,
@@ -79,14 +80,16 @@ def coverage_signs(
     Args:
         question: The question, standing by itself.
         language: Its language.
+        best: The id of the page that an answer would be made from; one of the hits is of it.
         hits: The candidates, reranked; at least one.
-        page: All passages of the page of the first hit.
+        page: All passages of that page.
         statistics: Figures of the corpus.
         expansions: Other words for what the question says.
     """
     words = IntentWords.load(language)
     lower = words.without_other_senses(folded(question))
-    best = hits[0].chunk.document_id
+    score = max(hit.score for hit in hits if hit.chunk.document_id == best)
+    others = max((hit.score for hit in hits if hit.chunk.document_id != best), default=score - _LEAD)
     told = Stems.of(token for hit in page for token in lexical_column(hit.chunk).split())
     headings = Stems.of(token for hit in page for token in _page_tokens(hit, language))
     names = Stems.of(token for hit in hits[:_FIRST] for token in name_tokens(hit, language))
@@ -99,8 +102,8 @@ def coverage_signs(
     weight = {token: statistics.idf(token) for token in tokens}
     total = sum(weight.values()) or 1.0
     return CoverageSigns(
-        score=hits[0].score / _SCORE,
-        lead=(hits[0].score - next((hit.score for hit in hits if hit.chunk.document_id != best), hits[0].score - _LEAD)) / _LEAD,
+        score=score / _SCORE,
+        lead=(score - others) / _LEAD,
         agreement=sum(hit.chunk.document_id == best for hit in hits[:_FIRST]) / _FIRST,
         nearness=_deviations(max(hit.dense for hit in hits), statistics) / _NEARNESS,
         page_words=sum(weight[token] for token in tokens if token in told) / total,

@@ -1,11 +1,22 @@
 """Chooses the sentences that may support an answer, and decides whether there are any at all."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from locales.language import Language
 from rag.corpus import CorpusStatistics
-from rag.coverage import THRESHOLD, WEIGHTS, Stems, content_words, coverage_signs, name_tokens, nearness, topic_stems
+from rag.coverage import (
+    THRESHOLD,
+    WEIGHTS,
+    CoverageSigns,
+    Stems,
+    content_words,
+    coverage_signs,
+    name_tokens,
+    nearness,
+    topic_stems,
+)
 from rag.documents import Chunk
 from rag.index_reader import IndexReader
 from rag.intents import IntentWords, folded
@@ -29,6 +40,16 @@ _POPULATION_TOLERANCE: Final = 0.9  # a page for babies may serve a child, but n
 _SAME: Final = 0.8  # share of common words from which two sentences say the same
 
 _UNKNOWN_BACKGROUND: Final = CorpusStatistics(background_mean=0.81, background_std=0.026)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedPage:
+    """The page that an answer would be made from, all its passages, others that come as near, and how far it covers."""
+
+    document_id: str
+    page: Sequence[Hit]
+    main_pages: frozenset[str]
+    signs: CoverageSigns
 
 
 class EvidenceSelector:
@@ -66,13 +87,12 @@ class EvidenceSelector:
             return []
         text = interpretation.meaning
         vector = self._embedder.embed_queries([text])[0] if query_vector is None else query_vector
-        page = reader.page(hits[0].chunk.document_id, vector)
-        signs = coverage_signs(text, self._language, hits=hits, page=page, statistics=reader.statistics, expansions=expansions)
-        if WEIGHTS.probability(signs) < THRESHOLD:
+        judged = self.judge(interpretation, hits, reader, vector, expansions=expansions)
+        if WEIGHTS.probability(judged.signs) < THRESHOLD:
             return []
         best = hits[:_PASSAGES]
-        passages = self._passages([*best, *self._beside(best, page, self._asked(interpretation))], reader)
-        question = self._question(interpretation, best, passages, expansions, vector, reader.statistics)
+        passages = self._passages([*best, *self._beside(best, judged.page, self._asked(interpretation))], reader)
+        question = self._question(interpretation, best, passages, expansions, vector, reader.statistics, judged.main_pages)
         found = [
             Evidence(chunk=passage.chunk, sentence=sentence, strength=strength, is_advice=passage.section is Section.DOCTOR)
             for passage in self._suited(passages, question)
@@ -82,6 +102,37 @@ class EvidenceSelector:
             and (strength := self._relevance.strength(question, passage, place, sentence, reader.statistics)) >= _WEAKEST
         ]
         return self._best(found, question)
+
+    def judge(
+        self,
+        interpretation: Interpretation,
+        hits: Sequence[Hit],
+        reader: IndexReader,
+        vector: Vectors,
+        *,
+        expansions: Sequence[str] = (),
+    ) -> JudgedPage:
+        """Choose the page that an answer would be made from, and measure how far it covers the question.
+
+        Args:
+            interpretation: The question understood.
+            hits: The candidates, reranked; at least one.
+            reader: The index that they come from.
+            vector: The embedded question.
+            expansions: Other words for the question, as they were searched.
+        """
+        text = interpretation.meaning
+        worth = self._worth(hits[:_PASSAGES], self._naming_words(text, expansions, reader.statistics), interpretation.population)
+        best = max(worth, key=lambda page: worth[page])
+        page = reader.page(best, vector)
+        return JudgedPage(
+            document_id=best,
+            page=page,
+            main_pages=frozenset(other for other, found in worth.items() if found >= worth[best] - _TIE),
+            signs=coverage_signs(
+                text, self._language, best=best, hits=hits, page=page, statistics=reader.statistics, expansions=expansions
+            ),
+        )
 
     def similarity(self, hit: Hit, statistics: CorpusStatistics | None = None) -> float:
         """How near a passage is to the question, 0 to 1; the same for any embedder if the corpus's figures are given."""
@@ -106,17 +157,12 @@ class EvidenceSelector:
         expansions: Sequence[str],
         vector: Vectors,
         statistics: CorpusStatistics,
+        main_pages: frozenset[str],
     ) -> Wanted:
         text, population = interpretation.meaning, interpretation.population
         named = Stems.of(topic_stems([text, *expansions], self._language))
         is_named = any(token in named for hit in hits for token in name_tokens(hit, self._language))
-        weights = {
-            token: statistics.idf(token)
-            for phrasing in (text, *expansions)
-            for token in content_words(phrasing, self._language)
-            if token in statistics.document_frequency
-        }
-        main_pages = self._main_pages(hits, {token: weights.get(token, 0.0) for token in named.whole} or weights, population)
+        weights = self._weights(text, expansions, statistics)
         titles = [hit.chunk.title for hit in hits if hit.chunk.document_id in main_pages]
         return Wanted(
             phrasings=[self._phrasing(phrasing, weights, named if is_named else None) for phrasing in (text, *expansions)],
@@ -196,15 +242,28 @@ class EvidenceSelector:
         ]
         return fitting or of_topic
 
-    def _main_pages(self, hits: Sequence[Hit], weights: Mapping[str, float], population: Population | None) -> frozenset[str]:
-        """The page that was found best, its name and readers counted in, and others that come as near as makes no difference."""
+    def _weights(self, text: str, expansions: Sequence[str], statistics: CorpusStatistics) -> dict[str, float]:
+        """How rare each content word of the question is, of those that the corpus has."""
+        return {
+            token: statistics.idf(token)
+            for phrasing in (text, *expansions)
+            for token in content_words(phrasing, self._language)
+            if token in statistics.document_frequency
+        }
+
+    def _naming_words(self, text: str, expansions: Sequence[str], statistics: CorpusStatistics) -> dict[str, float]:
+        """The words by which a question may name a page: those of health, or all where it has none."""
+        weights = self._weights(text, expansions, statistics)
+        return {token: weights.get(token, 0.0) for token in topic_stems([text, *expansions], self._language)} or weights
+
+    def _worth(self, hits: Sequence[Hit], words: Mapping[str, float], population: Population | None) -> dict[str, float]:
+        """How well each page was found, its name and readers counted in."""
         worth: dict[str, float] = {}
         for hit in hits:
             fits = _FITTING * fit(self._words.limits(hit.chunk.title), population)
-            found = hit.score + _NAMED * self._named_by(hit.chunk, weights) + fits
+            found = hit.score + _NAMED * self._named_by(hit.chunk, words) + fits
             worth[hit.chunk.document_id] = max(worth.get(hit.chunk.document_id, found), found)
-        most = max(worth.values())
-        return frozenset(page for page, found in worth.items() if found >= most - _TIE)
+        return worth
 
     def _named_by(self, chunk: Chunk, weights: Mapping[str, float]) -> float:
         """How far a page is named for words: by its title, or by one of its synonyms if the words hold all of it."""

@@ -12,7 +12,8 @@ from sklearn.model_selection import KFold
 from bot.evaluation.shipped import read_lines
 from bot.progress import Counted
 from locales.language import Language
-from rag.coverage import SIGN_NAMES, THRESHOLD, CoverageSigns, coverage_signs
+from rag.coverage import SIGN_NAMES, THRESHOLD, CoverageSigns
+from rag.evidence import EvidenceSelector
 from rag.expander import Expander, Lexicon
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
@@ -28,7 +29,7 @@ _SEED = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """A question's signs. `kind`: answered by the page found best (right), by another one (astray), by none (its own label)."""
+    """A question's signs. `kind`: answered by the page chosen (right), by another one (astray), by none (its own label)."""
 
     kind: str
     signs: CoverageSigns
@@ -77,6 +78,7 @@ def _measure(
     interpreter, reranker = Interpreter(), Reranker()
     expander = Expander({language: Lexicon.load(language) for language in Language})
     retriever = Retriever(open_reader, embedder)
+    selectors = {language: EvidenceSelector(language, embedder) for language in Language}
     measured = []
     for number, row in enumerate(rows, start=1):
         interpretation = interpreter.interpret(Question(text=row["text"], language=Language(row["lang"])))
@@ -84,15 +86,10 @@ def _measure(
         query = expander.expand(interpretation)
         hits = reranker.rerank(query, retriever.retrieve(query, k=_CANDIDATES, reader=reader), reader.statistics, k=_CANDIDATES)
         if hits:
-            signs = coverage_signs(
-                interpretation.meaning,
-                interpretation.language,
-                hits=hits,
-                page=reader.page(hits[0].chunk.document_id, embedder.embed_queries([interpretation.meaning])[0]),
-                statistics=reader.statistics,
-                expansions=query.expansions,
-            )
-            measured.append(Measured(kind=_kind(row, hits[0].chunk.topic), signs=signs))
+            vector = embedder.embed_queries([interpretation.meaning])[0]
+            selector = selectors[interpretation.language]
+            judged = selector.judge(interpretation, hits, reader, vector, expansions=query.expansions)
+            measured.append(Measured(kind=_kind(row, judged.page[0].chunk.topic), signs=judged.signs))
         progress("questions", number, len(rows))
     return measured
 

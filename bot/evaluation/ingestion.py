@@ -68,8 +68,8 @@ def measure_nights(embedder: Embedder, docs: Path | None, limit: int, progress: 
         progress: Told how far it is.
 
     Returns:
-        Pages a second and calls of the embedder of each kind of night; `bulk_ratio` is the texts a second of the whole first night,
-        reading, cutting, staging and publishing included, as a share of the bare embedder's on the same texts in the same run.
+        Pages a second and calls of the embedder of each kind of night; `bulk_ratio` is the texts a second of the whole first
+        night, reading, cutting, staging and publishing included, as a share of the bare embedder's on the same texts.
     """
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)

@@ -21,7 +21,15 @@ STATISTICS = CorpusStatistics(
 
 def signs(question: str, *, lead: float = 1.0, expansions: tuple[str, ...] = ()) -> CoverageSigns:
     hits = [Hit(chunk=FLU, score=5.0, dense=0.9), Hit(chunk=ASTHMA, score=5.0 - lead, dense=0.88)]
-    return coverage_signs(question, Language.ITALIAN, hits=hits, page=hits[:1], statistics=STATISTICS, expansions=expansions)
+    return coverage_signs(
+        question,
+        Language.ITALIAN,
+        best=hits[0].chunk.document_id,
+        hits=hits,
+        page=hits[:1],
+        statistics=STATISTICS,
+        expansions=expansions,
+    )
 
 
 def test_words_that_any_question_may_have_count_neither_way() -> None:
@@ -42,7 +50,9 @@ def test_the_lead_is_over_the_best_passage_of_another_page() -> None:
 
 def test_a_page_that_alone_is_found_leads() -> None:
     hits = [Hit(chunk=FLU, score=5.0, dense=0.9)]
-    found = coverage_signs("influenza", Language.ITALIAN, hits=hits, page=hits, statistics=STATISTICS)
+    found = coverage_signs(
+        "influenza", Language.ITALIAN, best=hits[0].chunk.document_id, hits=hits, page=hits, statistics=STATISTICS
+    )
 
     assert (found.lead, found.agreement) == (1.0, 0.2)
 
