@@ -17,7 +17,7 @@ from rag.coverage import (
     nearness,
     topic_stems,
 )
-from rag.documents import Chunk
+from rag.documents import Chunk, DocumentKind
 from rag.index_reader import IndexReader
 from rag.intents import IntentWords, folded
 from rag.models.protocols import Embedder, Vectors
@@ -83,7 +83,8 @@ class EvidenceSelector:
         Returns:
             Sentences with their strength; empty when the index does not cover the question.
         """
-        if not hits:
+        hits = [hit for hit in hits if hit.chunk.sentences or hit.chunk.kind is not DocumentKind.FORUM]
+        if not hits:  # a thread in which all was said to one person can be found, and then gives nothing
             return []
         text = interpretation.meaning
         vector = self._embedder.embed_queries([text])[0] if query_vector is None else query_vector

@@ -9,6 +9,7 @@ import regex
 
 from ingest.extraction.contacts import without_contacts
 from ingest.extraction.identity_words import IdentityWords
+from ingest.extraction.unknown_words import is_addressed, is_ordinary, without_unknown_names
 from locales.language import Language
 from rag.text import normalise, split_sentences
 
@@ -16,9 +17,13 @@ _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _SURNAME = regex.compile(r"(?:\s(?:(?:de|la|del|di)\s)?\p{Lu}[\p{L}'-]+){1,2}|\s(?P<listed>\p{L}+)")
 _SENTENCE_START = regex.compile(r"(?:^|[.!?:\n])[\s\"'«“(¿¡-]*$")
 _LETTERS = regex.compile(r"\p{L}")
+_JOINERS = frozenset({"d", "da", "de", "del", "desde", "di", "e", "in", "la", "y"})
 _WORDS_OF_COURTESY = regex.compile(r"\p{L}[\p{L}']*|\d+")
+_LAST_WORDS = regex.compile(r"(?<=[.!?]\s)[^.!?]{3,40}[.!]?$")
+_ENDLESS_WORD = regex.compile(r"\w{60,}")  # no word, and slow to search
 _CLAUSE_END = (",", ";", ":", ")")
 _MOSTLY = 0.6  # a line with more capitals than this is shouted: its capitals tell nothing
+_LONGEST_SMALL_WORD = 3
 _LONGEST_SIGNATURE_WORDS = 4
 _LETTERS_BEFORE = 40  # enough to see what a name stands after: "sindrome di"
 _INFANT_MONTHS, _CHILD_YEARS, _GROWN_YEARS, _OLD_YEARS, _OLDEST_YEARS = 12, 12, 18, 65, 120
@@ -41,7 +46,7 @@ def deidentified(text: str, language: Language) -> str:
     durations stay.
     """
     words = IdentityWords.load(language)
-    lines = [_unshouted(line) for line in normalise(text).split("\n")]
+    lines = [_unshouted(line, words) for line in normalise(text).split("\n")]
     return "\n".join(line for line in _without_signature([_deidentified_line(line, words) for line in lines], words) if line)
 
 
@@ -62,31 +67,53 @@ def segmented(text: str, language: Language, count_words: int = 60) -> tuple[str
 def is_named(text: str, language: Language) -> bool:
     """Whether a text names a person, as far as the lists and cues of `deidentified` tell."""
     words = IdentityWords.load(language)
-    return _without_names(text, words) != text or words.titled.search(text) is not None
+    return _without_names(text, words) != text or words.titled.search(text) is not None or is_addressed(text, words)
+
+
+def names_told(text: str, language: Language) -> frozenset[str]:
+    """The names that a person gives as their own, so that they can be looked for in the answers too."""
+    words = IdentityWords.load(language)
+    told = [found[0] for line in normalise(text).split("\n") for pattern in words.own for found in pattern.finditer(line)]
+    told += [found["name"] for line in normalise(text).split("\n") if (found := words.signatures.search(line))]
+    names = words.first_names | words.ambiguous_names
+    capitalised = (word for part in told for word in _WORD.findall(part) if word[0].isupper() and len(word) > 2)
+    return frozenset(word for word in capitalised if words.key(word) in names or not is_ordinary(word, words))
 
 
 def _deidentified_line(line: str, words: IdentityWords) -> str:
-    line = without_contacts(words.birth.sub(" ", line))
+    line = without_contacts(words.birth.sub(" ", _ENDLESS_WORD.sub(" ", line)))
     for pattern in words.places:
         line = pattern.sub(lambda found: found.groupdict().get("keep") or " ", line)
     line = _BLANKS.sub(" ", _without_names(line, words))
+    line = _BLANKS.sub(" ", without_unknown_names(line, words))
     return _tidy(_with_coarse_ages(line, words))
 
 
-def _unshouted(line: str) -> str:
-    letters = _LETTERS.findall(line)
+def _unshouted(line: str, words: IdentityWords) -> str:
+    letters, found = _LETTERS.findall(line), _WORD.findall(line)
     capitals = sum(letter.isupper() for letter in letters)
-    return line.lower() if len(letters) > 8 and capitals > _MOSTLY * len(letters) else line
+    is_shouted = len(letters) > 8 and capitals > _MOSTLY * len(letters)
+    # "Dolore Al Fianco Destro" is a heading; "Gelsomina Trabucchi" is not, for it has no small word with a capital.
+    small = [word for word in found[1:] if len(word) <= _LONGEST_SMALL_WORD and words.key(word) in words.ordinary]
+    is_heading = bool(small) and sum(word[0].isupper() for word in found) > _MOSTLY * len(found) and small[0][0].isupper()
+    return line.lower() if is_shouted or is_heading else line
 
 
 def _without_names(line: str, words: IdentityWords) -> str:
     def taken(found: regex.Match[str]) -> str:
-        if words.key(found["name"].rstrip(".")) in words.not_names or _is_acronym(found["name"]):
+        key = words.key(found["name"].rstrip("."))
+        if key in words.not_names or (_is_acronym(found["name"]) and key in words.capitalised):
             return found[0]
         return f"{found.groupdict().get('keep') or ''} "
 
+    def taken_unless_ordinary(found: regex.Match[str]) -> str:
+        key = words.key(found["name"])
+        return found[0] if is_ordinary(key, words) and key not in words.ambiguous_names else taken(found)
+
     for pattern in words.name_cues:
         line = pattern.sub(taken, line)
+    for pattern in words.loose_name_cues:
+        line = pattern.sub(taken_unless_ordinary, line)
     return _without_listed_names(_without_signed_name(line, words), words)
 
 
@@ -100,10 +127,10 @@ def _without_signed_name(line: str, words: IdentityWords) -> str:
 
 
 def _is_signature(text: str, words: IdentityWords) -> bool:
-    """Whether a text is nothing but a name: few words, all capitalised or listed."""
-    found = _WORD.findall(text)
+    """Whether a text is nothing but a name: few words, all capitalised, listed or unknown, and perhaps "di", "da"."""
+    found = [word for word in _WORD.findall(text) if word not in _JOINERS]
     names = words.first_names | words.ambiguous_names
-    named = [word for word in found if word[0].isupper() or words.key(word) in names]
+    named = [word for word in found if word[0].isupper() or words.key(word) in names or not is_ordinary(word, words)]
     return 0 < len(found) <= _LONGEST_SIGNATURE_WORDS and len(named) == len(found)
 
 
@@ -135,11 +162,18 @@ def _surname_length(line: str, start: int, words: IdentityWords) -> int:
 
 
 def _without_signature(lines: list[str], words: IdentityWords) -> list[str]:
-    """Drop a last line that is nothing but capitalised words: "Kimberly", "Mario R."."""
+    """Drop a last line that is nothing but capitalised words ("Kimberly", "Mario R."), or a last sentence of unknown ones."""
     kept = [line for line in lines if line]
     if len(kept) > 1 and _is_signature(kept[-1], words) and not kept[-1].endswith("?"):
         return kept[:-1]
+    if kept and (last := _LAST_WORDS.search(kept[-1])) and _is_nothing_but_unknown(last[0], words):
+        kept[-1] = kept[-1][: last.start()].rstrip()
     return kept
+
+
+def _is_nothing_but_unknown(text: str, words: IdentityWords) -> bool:
+    own = [word for word in _WORD.findall(text) if word not in _JOINERS]
+    return _is_signature(text, words) and not any(is_ordinary(word, words) for word in own)
 
 
 def _with_coarse_ages(line: str, words: IdentityWords) -> str:

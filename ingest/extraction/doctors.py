@@ -49,9 +49,9 @@ def is_doctor(role: str | None, name: str | None = None) -> bool:
 
 
 def shown_role(role: str | None, language: Language) -> str | None:
-    """The words of a role that name a profession or a field of medicine, in lower case; None if there are none.
+    """The words of a role that name a profession or a field of medicine, as they are written; None if there are none.
 
-    "Dott. Mario Rossi, Specialista in Gastroenterologia, Milano" becomes "specialista in gastroenterologia".
+    "Dott. Mario Rossi, Specialista in Gastroenterologia, Milano" becomes "Specialista in Gastroenterologia".
     """
     words = _load(language)
     groups: list[list[str]] = [[]]
@@ -59,7 +59,7 @@ def shown_role(role: str | None, language: Language) -> str | None:
         for word in _WORD.findall(part):
             lower = word.lower()
             if lower in words.joiners or fold(lower).startswith(words.shown):
-                groups[-1].append(lower)
+                groups[-1].append(word)
             else:
                 groups.append([])
         groups.append([])
@@ -68,9 +68,9 @@ def shown_role(role: str | None, language: Language) -> str | None:
 
 
 def _joined(group: list[str], joiners: frozenset[str]) -> str:
-    while group and group[-1] in joiners:
+    while group and group[-1].lower() in joiners:
         group = group[:-1]
-    while group and group[0] in joiners:
+    while group and group[0].lower() in joiners:
         group = group[1:]
     return " ".join(group).replace("' ", "'")
 

@@ -19,7 +19,7 @@ from ingest.extraction.answer_text import (
 )
 from ingest.extraction.body import select
 from ingest.extraction.dates import read_date
-from ingest.extraction.deidentify import deidentified, segmented
+from ingest.extraction.deidentify import deidentified, names_told, segmented
 from ingest.extraction.doctors import is_doctor, shown_role
 from ingest.extraction.identity_words import IdentityWords
 from ingest.extraction.structured_values import author_of, item_types, items_of, text_of
@@ -62,12 +62,14 @@ def forum_document(thread: Thread, source: SourceRow, url: str, fetched_at: date
     if source.language is None:
         raise SourceUnreadable(f"the source {source.id!r} has no language")
     language = source.language
-    cleaned = (replace(answer, text=without_people(answer.text, language)) for answer in thread.answers if answer.is_doctor)
+    names = names_told(f"{thread.title}\n{thread.question}", language)
+    doctors = (answer for answer in thread.answers if answer.is_doctor)
+    cleaned = (replace(answer, text=_without_anybody(answer.text, names, language)) for answer in doctors)
     answers = [answer for answer in cleaned if answer.text]
     if not answers:
         return None
     title = deidentified(thread.title, language).replace("\n", " ")[:_LONGEST_TITLE].strip(" ,;:-–")
-    roles = dict.fromkeys(role for role in (shown_role(answer.role, language) for answer in answers) if role)
+    roles = {role.lower(): role for answer in reversed(answers) if (role := shown_role(answer.role, language))}
     return new_document(
         fetched_at=fetched_at,
         document_id=web_document_id(source.id, url),
@@ -81,7 +83,7 @@ def forum_document(thread: Thread, source: SourceRow, url: str, fetched_at: date
         reviewed_on=None,
         kind=DocumentKind.FORUM,
         asked=segmented(_asked(title, deidentified(thread.question, language)), language),
-        answered_by=", ".join(roles) or None,
+        answered_by=", ".join(reversed(roles.values())) or None,
         category=thread.category,
         published_on=max((answer.answered_on for answer in answers if answer.answered_on), default=None),
     )
@@ -135,10 +137,15 @@ def thread_from_selectors(tree: HtmlElement, source: SourceRow) -> Thread | None
 
 
 def _section(answer: ForumAnswer, language: Language) -> str:
-    told = [shown_role(answer.role, language), f"{answer.answered_on:%d/%m/%Y}" if answer.answered_on else None]
+    role = shown_role(answer.role, language)
+    told = [role and role.lower(), f"{answer.answered_on:%d/%m/%Y}" if answer.answered_on else None]
     details = ", ".join(part for part in told if part)
     heading = IdentityWords.load(language).texts["answer_heading"] + (f" ({details})" if details else "")
     return f"## {heading}\n\n{answer.text}"
+
+
+def _without_anybody(text: str, names: Collection[str], language: Language) -> str:
+    return without_named_sentences(without_people(text, language), names)
 
 
 def _asked(title: str, question: str) -> str:

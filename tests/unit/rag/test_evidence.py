@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from locales.language import Language
 from rag.corpus import CorpusStatistics, lexical_column
-from rag.documents import Authority, Chunk, Sentence
+from rag.documents import Authority, Chunk, DocumentKind, Sentence
 from rag.evidence import EvidenceSelector
 from rag.models.protocols import Vectors
 from rag.sentences import Section, SentenceWords, may_be_shown
@@ -138,6 +139,21 @@ def test_what_the_index_does_not_cover_has_no_evidence(text: str) -> None:
 def test_no_hits_are_no_evidence() -> None:
     nothing = Interpretation(language=IT, intent=Intent.QUESTION, self_contained="influenza")
     assert selector.select(nothing, [], reader) == []  # type: ignore[arg-type]
+
+
+def test_a_thread_with_nothing_general_leaves_the_answer_to_the_next_page() -> None:
+    question = "Quanto dura l'influenza?"
+    (thread,) = passages("Influenza da giorni", {"Risposta": "Quanto dura l'influenza nel suo caso lo dirà il suo medico."})
+    thread = replace(thread, sentences=(), kind=DocumentKind.FORUM)
+    with_thread = OnePageReader([thread, *reader.chunks], embedder)
+    hits = [Hit(chunk=thread, score=20.0, dense=0.99), *reader.dense(embedder.embed_queries([question])[0], 5)]
+    interpretation = Interpretation(language=IT, intent=Intent.QUESTION, self_contained=question)
+
+    found = selector.select(interpretation, hits, with_thread)  # type: ignore[arg-type]
+
+    assert found
+    assert {item.chunk.title for item in found} == {"Influenza"}
+    assert selector.select(interpretation, hits[:1], with_thread) == []  # type: ignore[arg-type]
 
 
 def test_doses_and_telephone_numbers_are_never_evidence() -> None:

@@ -64,7 +64,7 @@ def test_structured_data_become_a_document_of_the_doctor_alone() -> None:
     heading, _, body = document.text.partition("\n\n")
     assert heading == "## Risposta di un medico a un'altra persona (specialista in gastroenterologia, 12/03/2021)"
     assert body == "La gastrite irrita lo stomaco.\n- alcol\n- fumo"
-    assert document.answered_by == "specialista in gastroenterologia"
+    assert document.answered_by == "Specialista in gastroenterologia"
     assert document.published_on == date(2021, 3, 12)
     assert document.category == "Gastroenterologia"
     assert document.asked[0].startswith("Bruciore di stomaco")
@@ -143,10 +143,10 @@ def test_who_counts_as_a_doctor(role: str | None, name: str | None, *, expected:
 @pytest.mark.parametrize(
     ("language", "role", "shown"),
     [
-        (Language.ITALIAN, "Dott. Mario Rossi, Specialista in Gastroenterologia, Milano", "specialista in gastroenterologia"),
-        (Language.ITALIAN, "Medico Chirurgo", "medico chirurgo"),
+        (Language.ITALIAN, "Dott. Mario Rossi, Specialista in Gastroenterologia, Milano", "Specialista in Gastroenterologia"),
+        (Language.ITALIAN, "Medico Chirurgo", "Medico Chirurgo"),
         (Language.ITALIAN, "Dott. Mario Rossi", None),
-        (Language.SPANISH, "Dra. Ana Pérez - Especialista en Pediatría (Sevilla)", "especialista en pediatría"),
+        (Language.SPANISH, "Dra. Ana Pérez - Especialista en Pediatría (Sevilla)", "Especialista en Pediatría"),
     ],
 )
 def test_a_shown_role_holds_no_name(language: Language, role: str, shown: str | None) -> None:
@@ -171,6 +171,36 @@ def test_signature_contacts_and_named_sentences_are_cut_and_the_rest_stays_word_
     assert body == "La gastrite è un'infiammazione della mucosa.\n\nIl reflusso provoca bruciore."
 
 
+@pytest.mark.parametrize(
+    ("language", "greeting"),
+    [
+        (Language.SPANISH, "Hola, Telmo:"),
+        (Language.SPANISH, "Buenos días, Leocadia:"),
+        (Language.SPANISH, "Estimada Señora Pérez,"),
+        (Language.SPANISH, "Xandra, la tos no es grave."),
+        (Language.ITALIAN, "Buongiorno Uldarico,"),
+        (Language.ITALIAN, "Cara Desdemonia,"),
+        (Language.ITALIAN, "Le auguro ogni bene, Uldarico."),
+    ],
+)
+def test_nobody_is_greeted_by_name(language: Language, greeting: str) -> None:
+    general = "El tabaco irrita el estómago." if language is Language.SPANISH else "Il fumo irrita lo stomaco."
+
+    document = forum_document(_thread(_answer(f"{greeting}\n\n{general}")), _source(language), _URL, _AT)
+
+    assert document is not None
+    assert document.text.partition("\n\n")[2] == general
+
+
+def test_a_name_that_the_question_tells_is_gone_from_the_answers() -> None:
+    answer = _answer("La gastrite è frequente. Anche Uldarico mangi poco. Il fumo irrita lo stomaco.")
+
+    document = forum_document(_thread(answer, question="Mi chiamo Uldarico, ho bruciore."), _source(), _URL, _AT)
+
+    assert document is not None
+    assert document.text.endswith("La gastrite è frequente. Il fumo irrita lo stomaco.")
+
+
 def test_a_list_goes_with_its_lead_in() -> None:
     text = "La gastrite è frequente.\n\nCara Giulia, prenda:\n\n- un antiacido\n- riposo\n\nIl fumo irrita lo stomaco."
 
@@ -190,7 +220,7 @@ def test_the_newest_answer_dates_the_document_and_roles_stand_once() -> None:
 
     assert document is not None
     assert document.published_on == date(2022, 2, 6)
-    assert document.answered_by == "medico"
+    assert document.answered_by == "Medico"
     assert document.text.count("## Risposta di un medico a un'altra persona (medico, ") == 2
 
 
