@@ -134,8 +134,14 @@ class Admin:
         if reply is not None:
             await self._channel(reader).send(reader.patient, reply)
 
-    async def stop(self) -> None:
-        """Follow no run any more; the runs themselves go on or end with their runner."""
+    async def stop(self, grace_s: float = 0.0) -> None:
+        """Follow no run any more; the runs themselves go on or end with their runner.
+
+        Args:
+            grace_s: Seconds to tell how the runs ended that have.
+        """
+        if self._following and grace_s:
+            await asyncio.wait(self._following, timeout=grace_s)
         for task in self._following:
             task.cancel()
         await asyncio.gather(*self._following, return_exceptions=True)

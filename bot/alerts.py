@@ -106,7 +106,7 @@ class Alerts:
         if self._overdue_after is None or (self._asked_at is not None and _ago(self._asked_at, now) < _ASK_EVERY):
             return
         self._asked_at = now
-        last = next((run.ended for run in runs if run.ended is not None and run.status.is_success), None)
+        last = next((run.ended for run in runs if run.is_whole and run.ended is not None and run.status.is_success), None)
         since = last or self._begun
         if now - since < self._overdue_after:
             return

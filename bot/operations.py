@@ -19,11 +19,14 @@ from bot.telemetry import Telemetry
 from channels.base import Channel
 from channels.messages import Platform
 from ingest.errors import IngestError
+from ingest.report import RunStatus
 from ingest.run import ledger_path
 from ingest.schedule import Nightly
 from locales.catalog import Catalog
 
 _OVERDUE_AFTER = timedelta(hours=36)
+_LOOK_BACK_RUNS = 200
+_LAST_WORD_S = 6.0  # the follower's longest pauses between a look and a change, and a second
 
 
 class Operations:
@@ -97,8 +100,8 @@ class Operations:
             await asyncio.gather(self._watching, return_exceptions=True)
         if self._nightly is not None:
             await self._nightly.stop()
-        await self.admin.stop()
         await asyncio.gather(self.events.stop(), self.runner.stop())
+        await self.admin.stop(_LAST_WORD_S)
 
     def _schedule(self, settings: Settings) -> Nightly:
         return Nightly(
@@ -122,8 +125,9 @@ class Operations:
         await self.runner.wait()
 
     async def _last_started(self) -> datetime | None:
-        latest = await self.view.latest_run()
-        return latest.started if latest else None
+        """When the latest run over all sources began; one that was cut off is made up for."""
+        runs = await self.view.runs(_LOOK_BACK_RUNS)
+        return next((run.started for run in runs if run.is_whole and run.status is not RunStatus.INTERRUPTED), None)
 
     async def _look(self, _status: int, _report: Report | None) -> None:
         try:

@@ -15,8 +15,18 @@ _SHINGLE_WORDS = 3
 _BITS = 64
 # Texts of 400 words that differ in one word lie 0 to 3 bits apart; those that differ in a sentence mostly more.
 _NEAR_BITS = 3
-# Words by which two texts may differ less than in anything else and still say the opposite, or another dose.
-_TELLING = re.compile(r"\d+(?:[.,]\d+)*|\b(?:non|no|nunca|jamás|mai|senza|sin|né|ni|neppure|tampoco)\b", re.IGNORECASE)
+# Words by which two texts may differ less than in anything else and still say the opposite, or another dose: figures with the
+# unit that follows, numbers in words, and negations.
+_NUMBERS = """
+due tre quattro cinque sei sette otto nove dieci undici dodici quindici venti trenta quaranta cinquanta cento mille
+mezzo mezza metà doppio doppia triplo tripla dos cuatro cinco seis siete ocho nueve diez once doce quince veinte treinta
+cuarenta cincuenta cien mil medio media mitad doble triple
+"""
+_NEGATIONS = """
+non no mai senza né neppure nemmeno neanche nessun nessuno nessuna nulla niente salvo tranne eccetto nunca jamás sin ni
+tampoco ningún ninguno ninguna nada nadie excepto
+"""
+_TELLING = re.compile(rf"\d+(?:[.,]\d+)*\s?(?:[^\W\d]+|%)?|\b(?:{'|'.join((_NUMBERS + _NEGATIONS).split())})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

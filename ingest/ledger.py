@@ -14,7 +14,7 @@ from pathlib import Path
 from ingest.event_log import EventLog, StoredEvent
 from ingest.ledger_database import connected, now
 from ingest.report import RunStatus
-from ingest.run_log import RunLog, RunRow
+from ingest.run_log import WHOLE, RunLog, RunRow
 from ingest.source_log import Address, SourceLog, SourceState
 from ingest.staging import StagedPage, decode_page, encode_page
 from locales.language import Language
@@ -166,7 +166,8 @@ class Ledger(RunLog, SourceLog, EventLog):
                 )
             # An address that gives a retired page once more is read again, though its bytes are what they were.
             await self._db.execute(
-                "UPDATE addresses SET body_hash = '' WHERE document_id <> '' AND document_id NOT IN (SELECT document_id FROM pages)"
+                "UPDATE addresses SET body_hash = ''"
+                " WHERE document_id <> '' AND document_id NOT IN (SELECT document_id FROM pages)"
             )
         return {Language(row[0]): int(row[1]) for row in rows}
 
@@ -176,4 +177,4 @@ def _identity(page: StagedPage, run_id: int) -> tuple[object, ...]:
     return (document.document_id, document.source_id, document.language, document.content_hash, page.indexed_with, run_id)
 
 
-__all__ = ["Address", "Ledger", "PageState", "PublishedIndex", "RunRow", "RunStatus", "SourceState", "StoredEvent"]
+__all__ = ["WHOLE", "Address", "Ledger", "PageState", "PublishedIndex", "RunRow", "RunStatus", "SourceState", "StoredEvent"]

@@ -12,7 +12,7 @@ import aiosqlite
 from ingest.errors import LedgerUnusable
 
 # Raised whenever a table changes, together with a step that brings an older ledger there.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _FIRST = """
 CREATE TABLE sources (
@@ -52,7 +52,9 @@ CREATE TABLE events (
 ) STRICT
 """
 
-_STEPS = {1: _FIRST, 2: _SECOND}
+_THIRD = "ALTER TABLE runs ADD COLUMN scope TEXT NOT NULL DEFAULT 'all'"
+
+_STEPS = {1: _FIRST, 2: _SECOND, 3: _THIRD}
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.errors import RunCancelled
-from ingest.ledger import Ledger
+from ingest.ledger import WHOLE, Ledger
 from ingest.lock import writer_lock
 from ingest.page_builder import PageBuilder
 from ingest.pseudo_history import PseudoWriter
@@ -32,12 +32,14 @@ class RunOptions(SourceOptions):
     `configured` are the ids of all sources there are: pages of any other are retired; without it none are. `full` embeds the
     pages and publishes all languages again. `dry_run` only tells what would change. `accept_smaller` believes a source that gives
     much fewer pages than before; else `shrink_limit` is the share of its pages that may be missing. `golden` are questions that
-    must still find their page, or nothing is published. `trigger` says who began the run.
+    must still find their page, or nothing is published. `trigger` says who began the run,
+    and `scope` what it reads.
     """
 
     sentence_vectors: bool = True
     golden: Sequence[GoldenQuestion] = ()
     trigger: str = "command_line"
+    scope: str = WHOLE
 
 
 async def ingest(
@@ -79,7 +81,7 @@ async def ingest(
     options = options or RunOptions()
     started, began = datetime.now(UTC), time.monotonic()
     with writer_lock(lock):
-        run_id = await ledger.begin_run(options.trigger)
+        run_id = await ledger.begin_run(options.trigger, options.scope)
         try:
             builder = PageBuilder(embedder, sentence_vectors=options.sentence_vectors, pseudo=pseudo.version if pseudo else None)
             monitor = RunMonitor(ledger, run_id, on_progress)

@@ -61,14 +61,15 @@ class Publisher:
         Args:
             language: Which.
             full: Publish all of it again.
-            may_empty: The last pages may go: an operator took their source out of the configuration.
+            may_empty: The last pages may go: an operator took their source out of the configuration. What stays is then published
+                whole, for an index keeps the bytes of a few deleted rows on the disk.
             given_up: How many pages this run retired; many more than that do not go without a word.
             monitor: Told how far it is.
 
         Raises:
             StoreError: If the index cannot be written.
         """
-        published = Publication()
+        published, full = Publication(), full or may_empty
         for _ in range(_ROUNDS):
             latest = await self._publish_once(language, full=full, may_empty=may_empty, given_up=given_up, monitor=monitor)
             if latest.version is None:
@@ -97,13 +98,14 @@ class Publisher:
             problem = f"{language.value}: no page is left, so what is published stays" if live else None
             return Publication(problem=problem)
         rebuild = full or live is None or await self.ledger.published_with(language) != self.indexed_with
+        rebuild = rebuild and bool(states)
         hashes = {} if rebuild or live is None else live
         wanted = [key for key, state in states.items() if hashes.get(key) != state.content_hash]
         retired = [key for key in hashes if key not in states]
         if not wanted and not retired:
             return Publication(pages=len(states))
         lost = len(retired) - given_up
-        if lost > max(_MOST_LOST, _MOST_LOST_SHARE * len(hashes)):
+        if lost > max(_MOST_LOST, _MOST_LOST_SHARE * len(hashes)) and not await self._knows_live(language):
             problem = f"{lost} of {len(hashes)} live pages are not in the ledger; `salus ingest --full` publishes without them"
             return Publication(pages=len(states), problem=f"{language.value}: {problem}", refused=True)
         if monitor:
@@ -125,6 +127,12 @@ class Publisher:
             surfaces=sum(len(page.surfaces) for page in pages),
             version=version,
         )
+
+    async def _knows_live(self, language: Language) -> bool:
+        """Whether the ledger noted the version that is live: what it lacks of that was given up in a run that came to no end."""
+        noted = (await self.ledger.publications()).get(language)
+        live = await asyncio.to_thread(self.store.open, language, self.embedder.fingerprint)
+        return noted is not None and noted.version == live.version
 
     async def _write(
         self,

@@ -48,7 +48,7 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunProgress:
-    """How far a whole run is, as administrators see it: `done` of `total` pages, or texts while embedding; pages otherwise."""
+    """How far a run is with a source, as administrators see it: `done` of `total` pages, addresses while they are fetched."""
 
     source: str
     step: str

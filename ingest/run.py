@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ingest.errors import LedgerUnusable, SourceUnreadable
-from ingest.ledger import Ledger, SourceState
+from ingest.ledger import WHOLE, Ledger, SourceState
 from ingest.pipeline import RunOptions, ingest
 from ingest.pseudo_history import PseudoWriter
 from ingest.report import OnProgress, RunReport
@@ -14,6 +14,8 @@ from ingest.source_reader import SourceReader
 from ingest.sources import SHIPPED_SOURCES, SourceRow, load_golden, load_sources
 from rag.models.protocols import Embedder
 from rag.store import IndexStore
+
+_DRY_RUN = "dry run"  # no source has a space in its id
 
 
 def index_directory(home: Path) -> Path:
@@ -69,7 +71,9 @@ async def run_ingest(
     try:
         async with Ledger.open(ledger_path(home)) as ledger:
             enabled = enabled_rows(rows, await ledger.source_states())
-            options = replace(options or RunOptions(), configured=[row.id for row in enabled], golden=golden)
+            options = options or RunOptions()
+            scope = _DRY_RUN if options.dry_run else source_id or WHOLE
+            options = replace(options, configured=[row.id for row in enabled], golden=golden, scope=scope)
             report = await ingest(
                 _chosen(rows, enabled, source_id),
                 IndexStore(index_directory(home)),

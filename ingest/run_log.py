@@ -10,10 +10,13 @@ from ingest.errors import LedgerUnusable
 from ingest.ledger_database import Book, now
 from ingest.report import RunProgress, RunStatus
 
+WHOLE = "all"
+"""The scope of a run over all sources; else it is a source's id, or says that nothing was to be changed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """A run as the bot may show it: `done` of `total` texts are embedded. `trigger` says who began it."""
+    """A run as the bot may show it: `done` of `total` pages are read. `trigger` says who began it, `scope` what was read."""
 
     run_id: int
     started: datetime
@@ -24,17 +27,24 @@ class RunRow:
     report: Mapping[str, object] | None
     trigger: str = "command_line"
     progress: RunProgress | None = None
+    scope: str = WHOLE
+
+    @property
+    def is_whole(self) -> bool:
+        """True for a run over all sources that was meant to change something."""
+        return self.scope == WHOLE
 
 
 class RunLog(Book):
     """The part of the ledger that tells of runs."""
 
-    async def begin_run(self, trigger: str = "command_line") -> int:
+    async def begin_run(self, trigger: str = "command_line", scope: str = WHOLE) -> int:
         """Note a new run. Runs that still count as running were killed: the run lock lets no two run at once."""
         async with self._transaction():
             await self._db.execute("UPDATE runs SET status = ? WHERE status = ?", (RunStatus.INTERRUPTED, RunStatus.RUNNING))
             cursor = await self._db.execute(
-                "INSERT INTO runs (started, status, cause) VALUES (?, ?, ?)", (now(), RunStatus.RUNNING, trigger)
+                "INSERT INTO runs (started, status, cause, scope) VALUES (?, ?, ?, ?)",
+                (now(), RunStatus.RUNNING, trigger, scope),
             )
             run_id = cursor.lastrowid
             await cursor.close()
@@ -66,7 +76,8 @@ class RunLog(Book):
     async def runs(self, limit: int) -> list[RunRow]:
         """The latest runs, newest first."""
         rows = await self._db.execute_fetchall(
-            "SELECT run_id, started, ended, status, done, total, report, cause, progress FROM runs ORDER BY run_id DESC LIMIT ?",
+            "SELECT run_id, started, ended, status, done, total, report, cause, progress, scope FROM runs"
+            " ORDER BY run_id DESC LIMIT ?",
             (limit,),
         )
         return [_run_row(row) for row in rows]
@@ -86,7 +97,7 @@ class RunLog(Book):
 
 
 def _run_row(row: sqlite3.Row | tuple[object, ...]) -> RunRow:
-    run_id, started, ended, status, done, total, report, trigger, progress = row
+    run_id, started, ended, status, done, total, report, trigger, progress, scope = row
     return RunRow(
         run_id=int(str(run_id)),
         started=datetime.fromisoformat(str(started)),
@@ -97,4 +108,5 @@ def _run_row(row: sqlite3.Row | tuple[object, ...]) -> RunRow:
         report=json.loads(str(report)) if report else None,
         trigger=str(trigger),
         progress=RunProgress(**json.loads(str(progress))) if progress else None,
+        scope=str(scope),
     )

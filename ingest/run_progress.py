@@ -22,6 +22,7 @@ class RunMonitor:
         self._cancelled = threading.Event()
         self._counts = {"new": 0, "changed": 0, "gone": 0, "failed": 0}
         self._latest: RunProgress | None = None
+        self._pages = (0, 0)
 
     def cancelled(self) -> bool:
         """Whether the run was asked to stop."""
@@ -53,6 +54,18 @@ class RunMonitor:
     def show(self, step: Step, subject: str, done: int, total: int) -> None:
         """The same, but never raises."""
         self._on_progress(Progress(step=step, subject=subject, done=done, total=total))
+        if step is not Step.EMBED:  # which counts texts; a run is followed by its pages
+            self._pages = (done, total)
+        self._note(step, subject)
+
+    def embedded(self, subject: str, pages: int) -> None:
+        """Note that so many more pages of those being read are embedded."""
+        done, total = self._pages
+        self._pages = (done + pages, max(total, done + pages))
+        self._note(Step.EMBED, subject)
+
+    def _note(self, step: Step, subject: str) -> None:
+        done, total = self._pages
         self._latest = RunProgress(source=subject, step=step.value, done=done, total=total, **self._counts)
 
     @contextlib.asynccontextmanager

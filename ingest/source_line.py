@@ -11,7 +11,8 @@ from ingest.duplicates import DuplicateFinder
 from ingest.errors import SourceUnreadable
 from ingest.ledger import Ledger, PageState
 from ingest.report import Step
-from ingest.source_reader import Reading, SourceReader, is_smaller
+from ingest.source_log import MISSES_TO_RETIRE
+from ingest.source_reader import Reading, SourceReader, is_much, is_smaller
 from ingest.sources import SourceKind, SourceRow
 from ingest.stager import Stager
 from locales.language import Language
@@ -67,12 +68,14 @@ class SourceLine:
         before = sum(state.source_id == source.id for state in states.values())
         began = time.monotonic()
         try:
-            reading = await self._read(source, before)
+            reading = await self._read(source, states, before)
         except SourceUnreadable as error:
             monitor.count(failed=1)
             return await self._left_alone(SourceResult(source=source, problems=(str(error),), failed=True), before)
+        monitor.stop_if_cancelled()  # a crawl that was stopped has not seen all there is
         monitor.count(failed=reading.failed)
-        if is_smaller(reading, self.options.shrink_limit) and not self.options.accept_smaller:
+        smaller = is_smaller(reading, self.options.shrink_limit)
+        if smaller and not self.options.accept_smaller:
             problem = f"{source.id}: gave {reading.pages} pages, {reading.before} before; what is published of it stays"
             return await self._left_alone(SourceResult(source=source, problems=(problem,), refused=True), before)
         result = SourceResult(
@@ -82,9 +85,10 @@ class SourceLine:
             fetch_seconds=time.monotonic() - began if source.kind.is_crawled else 0.0,
         )
         if not self.options.dry_run:
-            await self.ledger.note_misses(source.id, reading.misses)
+            await self.ledger.note_misses(source.id, _believed(reading.misses) if smaller else reading.misses)
         replaced: set[str] = set()
         seen = 0
+        monitor.tell(Step.READ, source.id, 0, reading.pages)
         while (part := await asyncio.to_thread(next, reading.slices, None)) is not None:
             part, foreign = _own(part, source, states, self.options.configured)
             counts = _counted(part, states)
@@ -102,13 +106,14 @@ class SourceLine:
             )
         return result if self.options.dry_run else await self._finished(result, reading, replaced, before)
 
-    async def _read(self, source: SourceRow, before: int) -> Reading:
+    async def _read(self, source: SourceRow, states: Mapping[str, PageState], before: int) -> Reading:
         fingerprints = await self.ledger.fingerprints(source.language) if source.language else {}
+        stay = {key for key, state in states.items() if not _is_withdrawn(state, self.options.configured)}
         monitor = self.stager.monitor
         return await self.reader.read(
             source,
             await self.ledger.addresses(source.id),
-            DuplicateFinder(fingerprints),
+            DuplicateFinder({key: written for key, written in fingerprints.items() if key in stay}),
             before=before,
             again=self.options.full,
             cancelled=monitor.cancelled,
@@ -138,7 +143,9 @@ class SourceLine:
         if reading.is_complete and not result.problems:
             retired = await ledger.retire_unseen(self.stager.run_id, source.id)
         elif source.kind.is_crawled:
-            retired = await self._retire_unreachable(reading, replaced)
+            retired, problem = await self._retire_unreachable(reading, set(replaced), before)
+            if problem:
+                result = replace(result, problems=(*result.problems, problem), refused=True)
         elif source.kind is SourceKind.CMS:
             pass  # its pages come and go with events
         elif kept := before - _of_kind(result.counts, "changed") - _of_kind(result.counts, "unchanged"):
@@ -149,13 +156,22 @@ class SourceLine:
         await ledger.note_source(source.id, source.publisher, pages=pages, problem=next(iter(result.problems), None))
         return replace(result, counts=result.counts + as_retired(retired))
 
-    async def _retire_unreachable(self, reading: Reading, replaced: Iterable[str]) -> Mapping[Language, int]:
-        source_id = reading.source.id
-        known = await self.ledger.addresses(source_id)
+    async def _retire_unreachable(
+        self, reading: Reading, replaced: set[str], before: int
+    ) -> tuple[Mapping[Language, int], str | None]:
+        """Retire what moved, and what is gone unless it is too much to be believed; then the problem says so."""
+        source, ledger = reading.source, self.ledger
+        known = await ledger.addresses(source.id)
         left = [url for url, target in reading.moved.items() if target in known and known[target].document_ids]
-        gone = await self.ledger.unreachable(source_id, left)
-        await self.ledger.forget_addresses(source_id, left)
-        return await self.ledger.retire({*gone, *replaced})
+        moved = {document_id for url in left if url in known for document_id in known[url].document_ids}
+        unreachable = await ledger.unreachable(source.id, left)
+        gone = unreachable - moved - replaced
+        is_believed = self.options.accept_smaller or not is_much(len(gone), before, self.options.shrink_limit)
+        await ledger.forget_addresses(source.id, left, missed=is_believed)
+        retired = await ledger.retire((unreachable if is_believed else unreachable & moved) | replaced)
+        await self.reader.keep_only(source, await ledger.addresses(source.id))
+        problem = f"{source.id}: {len(gone)} of {before} pages are no longer what they were; what is published of them stays"
+        return retired, None if is_believed else problem
 
 
 def as_retired(by_language: Mapping[Language, int]) -> Counts:
@@ -171,12 +187,20 @@ def _own(
     problems = []
     for document in part.documents:
         state = states.get(document.document_id)
-        is_withdrawn = state is not None and configured is not None and state.source_id not in configured
-        if state is None or state.source_id == source.id or is_withdrawn:
+        if state is None or state.source_id == source.id or _is_withdrawn(state, configured):
             mine.append(document)
         else:
             problems.append(f"{source.id}: the id {document.document_id!r} already belongs to {state.source_id}")
     return replace(part, documents=tuple(mine)), problems
+
+
+def _is_withdrawn(state: PageState, configured: Sequence[str] | None) -> bool:
+    return configured is not None and state.source_id not in configured
+
+
+def _believed(misses: Mapping[str, int]) -> Mapping[str, int]:
+    """Misses that an operator vouches for: one is enough."""
+    return {url: MISSES_TO_RETIRE if count else 0 for url, count in misses.items()}
 
 
 def _counted(part: Slice, states: Mapping[str, PageState]) -> Counts:

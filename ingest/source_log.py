@@ -121,7 +121,7 @@ class SourceLog(Book):
     async def unreachable(self, source_id: str, moved: Collection[str] = ()) -> set[str]:
         """Ids of documents all of whose addresses were missed too often or have moved, or now give something else."""
         rows = await self._db.execute_fetchall(
-            "SELECT document_id FROM addresses WHERE source_id = ? AND document_id <> '' GROUP BY document_id"
+            "SELECT document_id FROM addresses JOIN pages USING (document_id) WHERE addresses.source_id = ? GROUP BY document_id"
             " HAVING sum(misses < ? AND url NOT IN (SELECT value FROM json_each(?))) = 0"
             " UNION SELECT document_id FROM pages WHERE source_id = ? AND document_id NOT IN"
             " (SELECT document_id FROM addresses WHERE source_id = ?)",

@@ -62,6 +62,7 @@ class Stager:
             known = await self._known(batch, states, moved_from or {}) if reuse else {}
             await self.ledger.stage(self.run_id, await asyncio.to_thread(self.builder.embed, batch, known))
             done += sum(len(page.texts) for page in batch)
+            self.monitor.embedded(subject, len(batch))
             self.monitor.tell(Step.EMBED, subject, done, total)
 
     async def _cut(self, document: Document) -> CutPage:

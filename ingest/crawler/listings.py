@@ -30,7 +30,7 @@ def sitemap_entries(body: bytes, *, max_bytes: int) -> Iterator[Listed]:
     Raises:
         ListingUnreadable: If it is none of these, or grows beyond `max_bytes`.
     """
-    text = _unzipped(body, max_bytes).lstrip(b"\xef\xbb\xbf \t\r\n")
+    text = _plain(body, max_bytes)
     if text[:4].lower() == b"http":
         for line in text.splitlines():
             yield Listed(line.decode("utf-8", errors="replace").strip(), is_sitemap=False)
@@ -54,7 +54,7 @@ def feed_links(body: bytes, *, max_bytes: int) -> Iterator[str]:
     Raises:
         ListingUnreadable: If it is no feed.
     """
-    text = _unzipped(body, max_bytes).lstrip(b"\xef\xbb\xbf \t\r\n")
+    text = _plain(body, max_bytes)
     is_feed = False
     try:
         events = etree.iterparse(
@@ -89,6 +89,13 @@ def _link_of(entry: etree._Element) -> str | None:
 
 def _local_name(element: etree._Element) -> str:
     return etree.QName(element).localname if isinstance(element.tag, str) else ""
+
+
+def _plain(body: bytes, max_bytes: int) -> bytes:
+    text = _unzipped(body, max_bytes).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if b"<!ENTITY" in text:  # no listing needs its own; they would not be unfolded, and what they stand for be missing
+        raise ListingUnreadable("entities")
+    return text
 
 
 def _unzipped(body: bytes, max_bytes: int) -> bytes:

@@ -3,7 +3,9 @@
 import asyncio
 import re
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ STARTER = SHIPPED_SOURCES.parent / "starter" / "it"
 SOURCES = '[[source]]\nid = "schede"\nkind = "folder"\npath = "pages"\npublisher = "ASL di Prova"\nlanguage = "it"\n'
 PELLAGRA, XEROSTOMIA = "Che cos'è la pellagra?", "Che cos'è la xerostomia?"
 TEXTS = {
-    "pellagra": "La pellagra è una malattia causata dalla mancanza di vitamina B3. La pellagra colpisce pelle, intestino e umore.",
+    "pellagra": "La pellagra è una malattia causata dalla mancanza di vitamina B3. La pellagra colpisce pelle e intestino.",
     "xerostomia": "La xerostomia è la sensazione di bocca secca. La xerostomia può dipendere da farmaci o da poca acqua bevuta.",
     "labirintite": "La labirintite è un'infiammazione dell'orecchio interno. La labirintite dà vertigini e nausea.",
     "epistassi": "L'epistassi è la perdita di sangue dal naso. L'epistassi di solito si ferma premendo le narici.",
@@ -70,7 +72,7 @@ Open = Callable[..., Awaitable[Running]]
 
 
 @pytest.fixture
-async def bot_at(launch: Launch, embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Open]:
+def bot_at(launch: Launch, embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> Open:
     """Starts a bot whose administrators are Ada and Eva on Telegram, and somebody on WhatsApp."""
 
     async def start(home: Path, **settings: Any) -> Running:
@@ -78,7 +80,7 @@ async def bot_at(launch: Launch, embedder: Embedder, monkeypatch: pytest.MonkeyP
         values = {"admin_ids": (str(ADA), str(EVA), NUMBER), "nightly": False}
         return await launch(home=home, embedder=embedder, **(values | settings))
 
-    yield start
+    return start
 
 
 @pytest.fixture
@@ -106,10 +108,14 @@ async def statuses(home: Path) -> list[RunStatus]:
         return [run.status for run in await ledger.runs(10)]
 
 
-async def is_embedding(home: Path) -> bool:
-    async with Ledger.open(ledger_path(home)) as ledger:
-        run = await ledger.latest_run()
-    return run is not None and run.status is RunStatus.RUNNING and run.progress is not None and run.progress.step == "embed"
+async def until_embedding(home: Path) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            async with Ledger.open(ledger_path(home)) as ledger:
+                run = await ledger.latest_run()
+            if run and run.status is RunStatus.RUNNING and run.progress and run.progress.step == "embed":
+                return
+            await asyncio.sleep(0.1)
 
 
 def version_in(text: str) -> int:
@@ -131,9 +137,9 @@ async def test_the_first_run_is_shown_in_one_message_that_changes(bot_at: Open, 
     shown = [edit.visible for _, edit in bot.telegram.edits]
     assert len(bot.telegram_texts(ADA)) == 1
     assert {(edit.chat, number) for number, edit in bot.telegram.edits} == {(ADA, bot.telegram.edits[0][0])}
-    assert any(re.search(r"Fonte: schede\nTesti elaborati: \d+ di \d+\nNuove: 6", text) for text in shown[:-1])
+    assert any(re.search(r"Fonte: schede\nPagine elaborate: \d+ di \d+\nNuove: 6", text) for text in shown[:-1])
     assert shown[-1].startswith("Aggiornamento completato.")
-    assert "Italiano: 6 nuove, 0 modificate, 0 spostate, 0 ritirate; pagine in tutto: 6" in shown[-1]
+    assert "Italiano: nuove 6, modificate 0, spostate 0, ritirate 0; pagine in tutto: 6" in shown[-1]
     assert address("pellagra") in await links_of(bot, PELLAGRA)
 
 
@@ -151,7 +157,7 @@ async def test_a_removed_page_is_not_cited_and_an_added_one_is_h21_h29(bot: Runn
         assert address("flu") in await links_of(bot, "Quanto dura l'influenza?", chat=600 + while_it_runs)
     await bot.no_run_followed()
     assert while_it_runs > 1
-    assert "Italiano: 2 nuove, 0 modificate, 0 spostate, 1 ritirate" in bot.telegram.edits[-1][1].visible
+    assert "Italiano: nuove 2, modificate 0, spostate 0, ritirate 1" in bot.telegram.edits[-1][1].visible
     assert address("pellagra") not in await links_of(bot, PELLAGRA)
     assert address("xerostomia") in await links_of(bot, XEROSTOMIA)
     assert (await bot.http.get(f"{bot.url}/sources/schede-pellagra")).status_code == 404
@@ -184,9 +190,7 @@ async def test_a_cancelled_run_stops_and_what_was_published_stays(bot: Running, 
     copy_starter_pages(home, *(file.stem for file in sorted(STARTER.glob("*.md"))[:20]))
     before = version_in(await says(bot, "/status"))
     await says(bot, "/reindex")
-    async with asyncio.timeout(30):
-        while not await is_embedding(home):
-            await asyncio.sleep(0.1)
+    await until_embedding(home)
     assert (await says(bot, "/cancel")).startswith("Ho chiesto all'aggiornamento di fermarsi")
     await asyncio.wait_for(bot.app._operations.runner.wait(), 30)
     await bot.no_run_followed()
@@ -197,6 +201,52 @@ async def test_a_cancelled_run_stops_and_what_was_published_stays(bot: Running, 
     assert version_in(status) == before
     assert "avviato da chi amministra: annullato" in status
     assert address("cheilite") in await links_of(bot, "Che cos'è la cheilite?")
+
+
+async def test_an_administrator_hears_that_a_run_ended_with_the_bot(bot: Running, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    copy_starter_pages(home, *(file.stem for file in sorted(STARTER.glob("*.md"))[:20]))
+    await says(bot, "/reindex")
+    await until_embedding(home)
+    await bot.app.stop()
+    assert bot.telegram.edits[-1][1].visible.startswith("Aggiornamento interrotto prima della fine.")
+    assert (await statuses(home))[0] is RunStatus.INTERRUPTED
+
+
+async def test_a_run_of_the_command_line_is_respected_and_can_be_cancelled_h20(
+    bot: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    copy_starter_pages(home, *(file.stem for file in sorted(STARTER.glob("*.md"))[:20]))
+    monkeypatch.setenv("SALUS_HOME", str(home))
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot.cli", "ingest", "--background", stderr=subprocess.PIPE
+    )
+    try:
+        await until_embedding(home)
+        assert (await says(bot, "/reindex")).startswith("Un aggiornamento è già in corso: non ne avvio un altro.")
+        assert "in corso in un altro processo" in await says(bot, "/status")
+        assert (await says(bot, "/cancel")).startswith("Ho chiesto all'aggiornamento di fermarsi")
+        _, complaint = await asyncio.wait_for(child.communicate(), 30)
+    finally:
+        if child.returncode is None:
+            child.kill()
+    assert child.returncode == 2
+    assert b"the run was cancelled" in complaint
+    assert await statuses(home) == [RunStatus.CANCELLED, RunStatus.COMPLETE]
+
+
+async def test_a_program_starts_a_run_with_its_token(bot_at: Open, published: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(published, home)
+    write_page(home, "xerostomia")
+    bot = await bot_at(home, api_tokens=("reindex:a-token-of-the-portal",))
+    headers = {"Authorization": "Bearer a-token-of-the-portal"}
+    replies = [await bot.http.post(f"{bot.url}/chatbot/reindex", headers=headers) for _ in range(2)]
+    assert [reply.status_code for reply in replies] == [202, 409]
+    await asyncio.wait_for(bot.app._operations.runner.wait(), 60)
+    assert "avviato da un altro sistema: completato" in await says(bot, "/status")
+    assert address("xerostomia") in await links_of(bot, XEROSTOMIA)
 
 
 async def test_a_stranger_starts_nothing(bot: Running, tmp_path: Path) -> None:
@@ -227,7 +277,7 @@ async def test_the_same_on_whatsapp_tells_beginning_and_end(bot: Running, tmp_pa
     begun, ended = bot.whatsapp_texts(NUMBER)
     assert begun == "Ho avviato l'aggiornamento di tutte le fonti."
     assert ended.startswith("Aggiornamento completato.")
-    assert "Italiano: 1 nuove, 0 modificate, 0 spostate, 0 ritirate; pagine in tutto: 7" in ended
+    assert "Italiano: nuove 1, modificate 0, spostate 0, ritirate 0; pagine in tutto: 7" in ended
     assert bot.twilio.violations == []
     await bot.whatsapp_says(XEROSTOMIA, "+393338888888")
     await bot.idle(60)

@@ -11,7 +11,7 @@ from ingest.errors import RunRefused, SourceUnreadable
 from ingest.ledger import Ledger, RunStatus
 from ingest.lock import writer_lock
 from ingest.pipeline import RunOptions, ingest
-from ingest.report import OnProgress, Progress, RunReport, Step
+from ingest.report import OnProgress, Progress, RunProgress, RunReport, Step
 from ingest.run import index_directory, ledger_path, run_ingest
 from ingest.sources import SourceRow
 from locales.language import Language
@@ -364,7 +364,28 @@ async def test_progress_counts_texts_up_to_their_total(home: Home, monkeypatch: 
     embedding = [(progress.done, progress.total) for progress in told if progress.step is Step.EMBED]
     assert len(embedding) == 2
     assert embedding[-1][0] == embedding[-1][1]
-    assert [progress.step for progress in told][::4] == [Step.READ, Step.PUBLISH]
+    steps = [progress.step for progress in told]
+    assert [step for step, before in zip(steps, [None, *steps], strict=False) if step is not before] == [
+        *(Step.READ, Step.EMBED, Step.READ, Step.PUBLISH)
+    ]
+
+
+async def test_followers_of_a_run_are_told_its_pages(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.page_builder._BATCH", 1)
+    monkeypatch.setattr("ingest.run_progress._NOTE_EVERY_S", 0.0)
+    noted: list[RunProgress] = []
+    note = Ledger.note_progress
+
+    async def noting(ledger: Ledger, run_id: int, progress: RunProgress) -> None:
+        noted.append(progress)
+        await note(ledger, run_id, progress)
+
+    monkeypatch.setattr(Ledger, "note_progress", noting)
+    await home.run()
+
+    embedding = [(progress.done, progress.total, progress.new) for progress in noted if progress.step == "embed"]
+    assert embedding
+    assert set(embedding) <= {(1, 2, 2), (2, 2, 2)}
 
 
 async def test_shipped_corpus_can_be_ingested_and_says_that_it_is_a_demonstration(tmp_path: Path) -> None:

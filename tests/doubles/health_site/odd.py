@@ -72,7 +72,10 @@ class OddPages:
             page.body, page.content_type, page.changeable = text.encode(charset), header, None
             yield page
         yield self._refused("replaced", {"broken_encoding"}, lambda text: text.replace("à", "\ufffd").replace("é", "\ufffd"))
-        yield self._refused("mojibake", {"broken_encoding"}, lambda text: text.encode().decode("latin-1"))
+        page = self._article(self._path("mojibake"))  # each byte of UTF-8 taken for a letter: what was meant can be told
+        page.body = self._with(page, accents).encode().decode("latin-1").encode()
+        page.changeable, page.refused = None, frozenset({"broken_encoding"})
+        yield page
 
     def _refused(self, name: str, reasons: set[str], change: "object", **fields: object) -> Page:
         page = self._article(self._path(name))

@@ -22,6 +22,8 @@ Answer = Callable[["Host", Scope, Receive, Send], Awaitable[None]]
 class Page:
     """One address. What becomes of it stands beside it: a document, a refusal, a failure, or nothing at all.
 
+    With both a document and a refusal either is right.
+
     `changeable` is a sentence of the body that `HealthSite.change` may rewrite. `answer` serves the page in place of the body.
     """
 

@@ -161,7 +161,7 @@ def _put_home(host: Host) -> None:
 
 
 def _spread(host: Host, fraction: float) -> Iterator[str]:
-    paths = [page.path for page in host.pages.values() if page.document]
+    paths = [page.path for page in host.pages.values() if page.document and not page.refused]
     count = math.ceil(len(paths) * fraction)
     yield from (paths[index * len(paths) // count] for index in range(count))
 
@@ -174,7 +174,8 @@ def _expected_source(host: Host) -> ExpectedSource:
     return ExpectedSource(
         source_id=host.name,
         base=host.base,
-        documents={path: page.document for path, page in pages.items() if page.document},
+        documents={path: page.document for path, page in pages.items() if page.document and not page.refused},
+        optional={path: page.document for path, page in pages.items() if page.document and page.refused},
         refused={path: page.refused for path, page in pages.items() if page.refused},
         failed={path: page.failed for path, page in pages.items() if page.failed},
         gone=frozenset({*host.removed, *(path for path, page in pages.items() if page.status in {404, 410})}),

@@ -189,7 +189,7 @@ async def test_a_run_is_started_and_followed_in_one_message_that_changes(bench: 
     assert "Fonte: humanitas\nPagine scaricate: 10 di 100" in edits[0]
     assert "Nuove: 4 · modificate: 3 · non più presenti: 2 · non riuscite: 1" in edits[1]
     assert edits[-1].startswith("Aggiornamento completato.")
-    assert "Italiano: 1.234 nuove" in edits[-1]
+    assert "Italiano: nuove 1.234" in edits[-1]
     assert "Durata: 5 minuti" in edits[-1]
 
 
@@ -317,6 +317,13 @@ async def test_a_run_that_begins_while_another_is_looked_for_is_not_mistaken_for
     await bench.hear("/reindex")
     await bench.until_followed()
     assert bench.edits()[-1].startswith("Aggiornamento concluso, ma con problemi")
+
+
+async def test_a_run_that_ends_with_the_bot_is_told_within_the_grace(bench: Bench) -> None:
+    steps(bench, (1, lambda run: run.begin(1, progress=progress())), (5, lambda run: run.end(RunStatus.INTERRUPTED)))
+    await bench.hear("/reindex")
+    await bench.admin.stop(5.0)
+    assert bench.edits()[-1].startswith("Aggiornamento interrotto")
 
 
 async def test_a_run_whose_process_never_got_as_far_as_the_ledger_is_told(bench: Bench) -> None:

@@ -128,6 +128,14 @@ async def test_failed_runs_do_not_count_as_success(bench: Bench) -> None:
     assert "nessun aggiornamento è ancora andato a buon fine" in text
 
 
+@pytest.mark.parametrize("scope", ["asl", "dry run"])
+async def test_a_run_that_was_not_over_all_sources_is_no_success(bench: Bench, scope: str) -> None:
+    bench.ingestion.begin(1)
+    bench.ingestion.note(status=RunStatus.COMPLETE, ended=bench.time.now(), report={}, scope=scope)
+    (text,) = await bench.hours(38)
+    assert "nessun aggiornamento è ancora andato a buon fine" in text
+
+
 async def test_whether_anything_is_overdue_is_asked_once_an_hour(bench: Bench) -> None:
     for hours, told in ((35.9, 0), (36.5, 0), (36.9, 1)):
         bench.time.seconds = hours * HOUR_S

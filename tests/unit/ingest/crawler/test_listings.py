@@ -44,11 +44,13 @@ def test_a_broken_gzip_is_told() -> None:
         urls(gzip.compress(b"<urlset/>")[:-9])
 
 
-def test_entities_of_a_sitemap_and_of_a_feed_are_not_expanded() -> None:
+def test_sitemap_and_feed_with_entities_of_their_own_are_refused() -> None:
     sitemap = f"{BOMB}<urlset><url><loc>https://a.it/&l9;</loc></url></urlset>".encode()
     feed = f"{BOMB}<rss><channel><item><link>https://a.it/&l9;</link></item></channel></rss>".encode()
-    assert all(len(url) < 100 for url in urls(sitemap))
-    assert all(len(url) < 100 for url in feed_links(feed, max_bytes=MAX))
+    with pytest.raises(ListingUnreadable, match="entities"):
+        urls(sitemap)
+    with pytest.raises(ListingUnreadable, match="entities"):
+        list(feed_links(feed, max_bytes=MAX))
 
 
 def test_rss_items_and_atom_entries_give_their_links() -> None:
