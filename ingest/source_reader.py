@@ -176,7 +176,7 @@ def _crawled(source: SourceRow, path: Path, known: Mapping[str, Address], finder
         source=source,
         slices=CrawledPages(source, path, known, finder, visits, again=again).slices(),
         pages=len(found),
-        before=sum(address.misses == 0 for address in known.values()),
+        before=min(sum(address.misses == 0 for address in known.values()), source.max_pages),
         problems=tuple(f"{source.id}: {problem}" for problem in _problems(failed, notes, found)),
         misses={visit.url: _misses(visit, known[visit.url]) for visit in visits if visit.url in known},
         moved=moved,

@@ -41,8 +41,9 @@ class ExpectedSource:
     """What is right for one source. Paths may carry a query; `base` is the address of the host without a slash at the end.
 
     `refused` maps a path to the reasons that are all right, values of `Refusal` or reasons of a visit; an address that is folded
-    into another has none. `optional` are refused paths that may as well become these documents. `navigation` are lists and indexes: never a document, whatever the reason. Of each set in `one_of`
-    exactly one path becomes a document. `at_most` bounds the documents where which ones they are is left to the crawl.
+    into another has none. `optional` are refused paths that may as well become these documents. `navigation` are lists and
+    indexes: never a document, whatever the reason. Of each set in `one_of` exactly one path becomes a document. `at_most` bounds
+    the documents where which ones they are is left to the crawl.
     """
 
     source_id: str
