@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from bot.ingestion import COMMAND, end, launch
 from bot.settings import Settings
@@ -80,14 +81,14 @@ class EventRunner:
         try:
             if not (waiting := await self._waiting()):
                 return True
-            begun = time.monotonic()
+            begun, since = time.monotonic(), datetime.now(UTC)
             status = await self._run()
-            left, refused = await self._outcome(waiting)
+            left, carried_out, refused = await self._outcome(waiting, since)
         except Exception as error:  # noqa: BLE001 - whatever it is, the events are tried again
             self._telemetry.failure("events_not_carried_out", error)
             return False
         duration_s = round(time.monotonic() - begun, 1)
-        self._telemetry.event("events_carried_out", count=len(waiting) - left - refused, duration_s=duration_s)
+        self._telemetry.event("events_carried_out", count=carried_out, duration_s=duration_s)
         if refused:
             self._telemetry.warning("events_refused", count=refused)
         if left:
@@ -108,12 +109,12 @@ class EventRunner:
         async with Ledger.open(path) as ledger:
             return frozenset(event.event_id for event in await ledger.pending_events())
 
-    async def _outcome(self, waited: frozenset[str]) -> tuple[int, int]:
-        """How many of the events still wait, and how many are settled without having been carried out."""
+    async def _outcome(self, waited: frozenset[str], since: datetime) -> tuple[int, int, int]:
+        """How many of the events still wait, and how many, of these and of later ones, were carried out and refused for good."""
         left = waited & await self._waiting()
         async with Ledger.open(ledger_path(self._home)) as ledger:
-            problems = [await ledger.event_problem(event_id) for event_id in waited - left]
-        return len(left), sum(problem is not None for problem in problems)
+            carried_out, refused = await ledger.settled_since(since)
+        return len(left), carried_out, refused
 
     async def _rest(self, pause_s: float) -> None:
         await asyncio.sleep(self._first_pause_s)

@@ -67,6 +67,8 @@ def apply_waiting_events(settings: Settings, *, background: bool) -> bool:
     problems = asyncio.run(apply_events(settings.home, embedder, own_sources=settings.sources, cms_source=settings.cms_source))
     for problem in problems:
         ERR.print(f"! {problem}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    if not problems:
+        OUT.print("No event waits any more.", highlight=False, markup=False)
     return bool(problems)
 
 

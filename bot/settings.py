@@ -1,6 +1,7 @@
 """What an operator can decide, read from `SALUS_…` variables or a TOML file."""
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -76,7 +77,7 @@ class Settings(BaseSettings):
     crawl_contact: Text = None
     """A mail address or web page by which a publisher can reach the operator; without it no public site is crawled."""
     nightly: bool = True
-    nightly_at: str = Field(default="03:30", pattern=r"^([01]\d|2[0-3]):[0-5]\d$")
+    nightly_at: str = "03:30"
     nightly_zone: str = "Europe/Rome"
     shrink_limit: float = Field(default=0.2, gt=0, le=1)
     """A source that gives this share fewer pages than before is refused for that run."""
@@ -104,6 +105,13 @@ class Settings(BaseSettings):
         if not isinstance(value, str):
             return value
         return value.strip().upper() if info.field_name == "log_level" else value.strip().lower()
+
+    @field_validator("nightly_at")
+    @classmethod
+    def _time_of_day(cls, time: str) -> str:
+        if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", time):
+            raise ValueError("must be a time such as 03:30")
+        return time
 
     @field_validator("nightly_zone")
     @classmethod

@@ -45,7 +45,7 @@ def list_sources(as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps(records, ensure_ascii=False, indent=2, default=str))  # noqa: T201
         return
-    table = _table("id", "kind", "in", "enabled", "pages", "last read")
+    table = _table("id", "kind", "in", "enabled", "pages", "last tried")
     for record in records:
         reads = ("yes" if record["enabled"] else "no") + (" (chosen)" if record["chosen"] is not None else "")
         when = _moment(record["read_at"], settings)
@@ -55,7 +55,9 @@ def list_sources(as_json: AsJson = False) -> None:
     for record in records:
         remark = record["problem"] or (None if record["enabled"] else record["disabled_because"])
         if remark:
-            OUT.print(f"{record['id']}: {remark}", markup=False, highlight=False, soft_wrap=True)
+            OUT.print(
+                f"{record['id']}: {remark.removeprefix(record['id'] + ': ')}", markup=False, highlight=False, soft_wrap=True
+            )
 
 
 @sources.command()
@@ -91,9 +93,11 @@ def check(
     settings = start(quiet=True)
     from bot.source_check import check_source
     from ingest.run import enabled_rows
+    from ingest.sources import SourceKind
 
     rows, states, _ = asyncio.run(_look(_view(settings)))
-    chosen = [_named(rows, source_id)] if source_id else enabled_rows(rows, states)
+    enabled = [row for row in enabled_rows(rows, states) if row.kind is not SourceKind.CMS]  # which has nothing to fetch
+    chosen = [_named(rows, source_id)] if source_id else enabled
     failed = False
     for row in chosen:
         with busy(f"{row.id}…"):
@@ -114,7 +118,7 @@ def show_runs(
     if as_json:
         print(json.dumps([_run_record(run) for run in runs], ensure_ascii=False, indent=2, default=str))  # noqa: T201
         return
-    table = _table("run", "started", "took", "by", "status", "pages", "problems")
+    table = _table("run", "started", "took", "by", "what", "status", "pages", "problems")
     for run in runs:
         record = _run_record(run)
         figures = ", ".join(f"{record[name]} {name}" for name in _COUNTS if record[name]) or "—"
@@ -122,7 +126,8 @@ def show_runs(
             str(run.run_id),
             _moment(run.started, settings),
             _took(run),
-            run.trigger,
+            run.trigger.replace("_", " "),
+            run.scope,
             _status(run),
             figures,
             str(record["problems"]),
@@ -230,6 +235,7 @@ def _run_record(run: "RunRow") -> dict[str, Any]:
         "ended": run.ended.isoformat() if run.ended else None,
         "status": run.status.value,
         "trigger": run.trigger,
+        "scope": run.scope,
         "done": run.done,
         "total": run.total,
         **{name: sum(int(language.get(name, 0)) for language in languages) for name in _COUNTS},

@@ -50,6 +50,13 @@ class EventLog(Book):
         rows = await self._db.execute_fetchall("SELECT problem FROM events WHERE event_id = ?", (event_id,))
         return next((row[0] for row in rows), None)
 
+    async def settled_since(self, moment: datetime) -> tuple[int, int]:
+        """How many events were carried out since `moment`, and how many were refused for good."""
+        rows = await self._db.execute_fetchall(
+            "SELECT count(*) - count(problem), count(problem) FROM events WHERE settled_at >= ?", (moment.isoformat(),)
+        )
+        return next((int(row[0]), int(row[1])) for row in rows)
+
     async def generated(self, document_id: str, content_key: str) -> dict[str, list[str]] | None:
         """Texts that were generated for this page from the same content before, by kind."""
         rows = await self._db.execute_fetchall(

@@ -3,7 +3,7 @@
 import asyncio
 import fcntl
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -60,6 +60,7 @@ async def apply_events(
                     tried.add(stored.event_id)
                     problem = await _settle(stored, source, ledger, builder, publisher)
                     problems += [problem] if problem else []
+                await _note(source, problems, ledger)
                 await ledger.compact()
     except sqlite3.OperationalError as error:
         raise LedgerUnusable(f"{ledger_path(home)}: {error}; make room, and the events are carried out next time") from error
@@ -78,6 +79,12 @@ def find_cms_source(own_sources: Path | None, cms_source: str | None) -> SourceR
     if len(found) != 1:
         raise SourceUnreadable('content events need exactly one source of kind "cms", or SALUS_CMS_SOURCE to name it')
     return found[0]
+
+
+async def _note(source: SourceRow, problems: Sequence[str], ledger: Ledger) -> None:
+    """Show the latest refusal where the source's own problems are shown."""
+    pages = sum(count for (owner, _), count in (await ledger.page_counts()).items() if owner == source.id)
+    await ledger.note_source(source.id, source.publisher, pages=pages, problem=problems[-1] if problems else None)
 
 
 async def _settle(

@@ -76,7 +76,7 @@ class SourceLine:
         monitor.count(failed=reading.failed)
         smaller = is_smaller(reading, self.options.shrink_limit)
         if smaller and not self.options.accept_smaller:
-            problem = f"{source.id}: gave {reading.pages} pages, {reading.before} before; what is published of it stays"
+            problem = f"{source.id}: gave {reading.pages} pages, {reading.before} before; {_kept(source)}"
             return await self._left_alone(SourceResult(source=source, problems=(problem,), refused=True), before)
         result = SourceResult(
             source=source,
@@ -170,8 +170,12 @@ class SourceLine:
         await ledger.forget_addresses(source.id, left, missed=is_believed)
         retired = await ledger.retire((unreachable if is_believed else unreachable & moved) | replaced)
         await self.reader.keep_only(source, await ledger.addresses(source.id))
-        problem = f"{source.id}: {len(gone)} of {before} pages are no longer what they were; what is published of them stays"
+        problem = f"{source.id}: {len(gone)} of {before} pages are no longer what they were; {_kept(source)}"
         return retired, None if is_believed else problem
+
+
+def _kept(source: SourceRow) -> str:
+    return f"what is published of it stays, unless `salus ingest --source {source.id} --accept-smaller` believes it"
 
 
 def as_retired(by_language: Mapping[Language, int]) -> Counts:

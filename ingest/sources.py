@@ -114,8 +114,8 @@ class SourceRow(BaseModel):
             raise ValueError("health_topics needs either a path or a url")
         if self.kind.is_crawled and not self.start.addresses:
             raise ValueError("a crawled source needs start.sitemaps, start.pages or start.feeds")
-        if self.kind is not SourceKind.FOLDER and self.language is None:
-            raise ValueError("a source that is not a folder needs a language")
+        if self.kind not in {SourceKind.FOLDER, SourceKind.CMS} and self.language is None:
+            raise ValueError("a source that is neither a folder nor a CMS needs a language")
         if not self.enabled and not self.disabled_because:
             raise ValueError("a disabled source needs disabled_because")
         return self
@@ -189,8 +189,9 @@ def _read(path: Path) -> _SourceFile:
 
 def _first_error(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
+    said = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
     match first["loc"]:
         case (("source" | "golden") as table, int(index), *keys):
-            return f"{table} {index + 1}, {'.'.join(map(str, keys)) or 'row'}: {first['msg']}"
+            return f"{table} {index + 1}, {'.'.join(map(str, keys)) or 'row'}: {said}"
         case keys:
-            return f"{'.'.join(map(str, keys))}: {first['msg']}"
+            return f"{'.'.join(map(str, keys))}: {said}"

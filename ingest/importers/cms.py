@@ -86,7 +86,7 @@ def read_event(payload: str | bytes) -> ContentEvent:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "event"
-        raise SourceUnreadable(f"{place}: {first['msg']}") from None
+        raise SourceUnreadable(f"{place}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
 def event_document_id(event: ContentEvent, source: SourceRow) -> str:
@@ -104,8 +104,10 @@ def event_document(event: ContentEvent, source: SourceRow) -> Document:
 
     content = event.content
     language = content.language or source.language
-    if language is None or (source.language and language is not source.language):
-        raise SourceUnreadable(f"language: {source.id} holds pages in {source.language!r}")
+    if language is None:
+        raise SourceUnreadable(f"content.language: is missing, and {source.id} names none")
+    if source.language and language is not source.language:
+        raise SourceUnreadable(f"content.language: {source.id} holds pages in {source.language.value} only")
     text = plain_of_markup(content.body)
     if not any(c.isalpha() for c in text):
         raise SourceUnreadable("body: holds no text")

@@ -15,13 +15,12 @@ from ingest.ledger import Ledger
 from ingest.pipeline import ingest
 from ingest.run import index_directory, ledger_path
 from ingest.sources import SHIPPED_SOURCES
-from tests.builders import starter_sources
 from locales.language import Language
 from rag.languages import identify
 from rag.models.download import default_home
 from rag.models.load import load_embedder, load_generator
 from rag.store import IndexStore
-from tests.builders import inbound
+from tests.builders import inbound, starter_sources
 from tests.fakes import RecordingChannel
 
 pytestmark = pytest.mark.model

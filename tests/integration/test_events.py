@@ -195,6 +195,35 @@ async def test_wrong_event_is_settled_with_its_reason_and_the_next_one_is_carrie
     assert home.found("xantocroma") == ["portale-dengue-1"]
 
 
+async def test_refusal_is_shown_where_the_problems_of_sources_are_until_an_event_succeeds(home: Home) -> None:
+    await home.receive(event("1", body="<hr>"))
+    await home.apply()
+    async with Ledger.open(ledger_path(home.path)) as ledger:
+        state = (await ledger.source_states())["portale"]
+        assert state.problem is not None
+        assert "body: holds no text" in state.problem
+        assert await ledger.settled_since(datetime(2020, 1, 1, tzinfo=UTC)) == (0, 1)
+
+    await home.receive(event("2"))
+    await home.apply()
+    async with Ledger.open(ledger_path(home.path)) as ledger:
+        state = (await ledger.source_states())["portale"]
+        assert (state.problem, state.pages) == (None, 1)
+        assert await ledger.settled_since(datetime(2020, 1, 1, tzinfo=UTC)) == (1, 1)
+
+
+async def test_cms_that_names_no_language_takes_events_in_both(home: Home) -> None:
+    home.sources.write_text(SOURCES.replace('publisher = "ASL"\nlanguage = "it"', 'publisher = "ASL"', 1), encoding="utf-8")
+    await home.receive(event("1"), event("2", content_id="dengue-2", language="es"), event("3", content_id="c", language=None))
+    problems = await home.apply()
+
+    assert len(problems) == 1
+    assert "event 3: content.language: is missing" in problems[0]
+    for language in Language:
+        reader = IndexStore(index_directory(home.path)).open(language, home.embedder.fingerprint)
+        assert len(reader.lexical(lexical_text("xantocroma", language), 5)) == 1
+
+
 async def test_event_without_a_source_that_takes_it_stays(home: Home) -> None:
     await home.receive(event("1"))
     home.sources.write_text(

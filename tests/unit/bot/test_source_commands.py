@@ -1,7 +1,7 @@
 import asyncio
 import json
-import re
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -386,8 +386,8 @@ def test_runs_are_shown_newest_first_with_what_they_did(run: Run, tmp_path: Path
     assert code == 0
     running, partial = columns(out, "2"), columns(out, "1")
     assert out.index("\n 2 ") < out.index("\n 1 ")
-    assert running[2:] == ["—", "admin", "running: embed asl, 7 of 20", "—", "0"]
-    assert partial[2:] == ["0:00:00", "schedule", "partial", "5 new, 1 changed, 1 moved, 4 retired", "1"]
+    assert running[2:] == ["—", "admin", "all", "running: embed asl, 7 of 20", "—", "0"]
+    assert partial[2:] == ["0:00:00", "schedule", "all", "partial", "5 new, 1 changed, 1 moved, 4 retired", "1"]
     assert err == ""
 
 
