@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from rag.personal_advice import is_personal
-
 from ingest.outline import Section, Unit, sections
 from locales.language import Language
 from rag.documents import Chunk, Document, DocumentKind, Sentence, Surface, SurfaceKind
+from rag.personal_advice import is_personal
 from rag.sentences import Section as PageSection
 from rag.sentences import SentenceWords
 
