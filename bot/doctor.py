@@ -107,9 +107,10 @@ def _index(settings: Settings, language: Language, fingerprint: str) -> Iterator
 
 
 def _last_run(settings: Settings) -> Finding:
+    from bot.ingestion import is_locked
     from ingest.errors import IngestError
     from ingest.ledger import Ledger, RunRow, RunStatus
-    from ingest.run import ledger_path
+    from ingest.run import ledger_path, run_lock
 
     path = ledger_path(settings.home)
 
@@ -123,7 +124,11 @@ def _last_run(settings: Settings) -> Finding:
         run = asyncio.run(latest())
     except IngestError as error:
         return Finding(subject="ingestion", text=str(error), is_ok=False)
-    if run is None or run.ended is None:
+    if run is None:  # a choice of sources makes the ledger too
+        return Finding(subject="ingestion", text="has never run; run `salus ingest`", is_ok=False)
+    if run.ended is None and is_locked(run_lock(settings.home)):
+        return Finding(subject="ingestion", text="a run is going on", is_ok=True)
+    if run.ended is None:
         return Finding(subject="ingestion", text="did not end; run `salus ingest` again", is_ok=False)
     if run.status in (RunStatus.FAILED, RunStatus.INTERRUPTED):
         return Finding(subject="ingestion", text=f"the last run {run.status.value}; run `salus ingest` again", is_ok=False)

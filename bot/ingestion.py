@@ -116,7 +116,7 @@ class IngestionRunner:
         async with self._starting:
             if self._is_stopped:
                 raise RunNotStarted("The bot is stopping.")
-            if await asyncio.to_thread(_is_locked, self._home / "ingest.lock"):
+            if await asyncio.to_thread(is_locked, self._home / "ingest.lock"):
                 raise AlreadyRunning("Another process runs ingestion.")
             arguments = ["ingest", "--background", "--trigger", trigger, "--json"]
             arguments += [f"--source={source_id}"] if source_id is not None else []
@@ -140,7 +140,7 @@ class IngestionRunner:
             child = self._child
         if child is None:
             # The ledger alone would not do: a run that was killed still stands in it as running.
-            return await asyncio.to_thread(_is_locked, self._home / "ingest.lock") and await self._ask_to_stop()
+            return await asyncio.to_thread(is_locked, self._home / "ingest.lock") and await self._ask_to_stop()
         is_asked = await self._ask_to_stop()
         if self._ending is None or self._ending.done():
             # A run that has not got as far as the ledger hears nothing from it.
@@ -241,7 +241,7 @@ async def end(child: asyncio.subprocess.Process, *, after_s: float, grace_s: flo
             await asyncio.wait_for(child.wait(), patience_s)
 
 
-def _is_locked(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether a run holds the lock. It is looked at with a shared lock, which two lookers may have at once."""
     try:
         with path.open() as file:

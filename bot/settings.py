@@ -1,5 +1,6 @@
 """What an operator can decide, read from `SALUS_…` variables or a TOML file."""
 
+import contextlib
 import os
 import re
 from pathlib import Path
@@ -97,7 +98,10 @@ class Settings(BaseSettings):
     @field_validator("home", "sources")
     @classmethod
     def _expanded(cls, path: Path | None) -> Path | None:
-        return path.expanduser() if path else None
+        try:
+            return path.expanduser() if path else None
+        except RuntimeError:
+            raise ValueError("begins with ~ and names nobody on this machine") from None
 
     @field_validator("log_level", "telegram_mode", mode="before")
     @classmethod
@@ -127,8 +131,9 @@ class Settings(BaseSettings):
     def _scoped(cls, tokens: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
         for token in tokens:
             scope, _, secret = token.get_secret_value().partition(":")
-            if scope not in API_SCOPES or len(secret) < _SHORTEST_TOKEN:
-                raise ValueError(f"each must be query:TOKEN or reindex:TOKEN, the token of at least {_SHORTEST_TOKEN} characters")
+            if scope not in API_SCOPES or not re.fullmatch(rf"[!-~]{{{_SHORTEST_TOKEN},}}", secret):
+                form = f"at least {_SHORTEST_TOKEN} characters of ASCII without spaces"
+                raise ValueError(f"each must be query:TOKEN or reindex:TOKEN, the token of {form}")
         return tokens
 
     @field_validator("public_base_url", "telegram_api_base_url", "twilio_api_base_url")
@@ -170,7 +175,9 @@ class _TomlFile(TomlConfigSettingsSource):
     def _read_files(self, files: Any, deep_merge: bool = False) -> dict[str, Any]:  # noqa: ANN401
         if files is None:
             return {}
-        path = Path(files).expanduser()
+        with contextlib.suppress(RuntimeError):  # "~somebody/…": no such file, then
+            files = Path(files).expanduser()
+        path = Path(files)
         if not path.is_file():
             raise SettingsInvalid(f"SALUS_CONFIG names {path}, which is not a file.")
         data = super()._read_files(path, deep_merge=deep_merge)

@@ -2,12 +2,11 @@
 
 import asyncio
 import fcntl
-import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ingest.errors import IngestError, LedgerUnusable, RunRefused, SourceUnreadable
+from ingest.errors import IngestError, RunRefused, SourceUnreadable
 from ingest.importers.cms import ContentEvent, event_document, event_document_id, read_event
 from ingest.ledger import Ledger, StoredEvent
 from ingest.page_builder import PageBuilder
@@ -48,22 +47,19 @@ async def apply_events(
     """
     source = find_cms_source(own_sources, cms_source)
     problems: list[str] = []
-    try:
-        async with _one_at_a_time(home / "events.lock"), Ledger.open(ledger_path(home)) as ledger:
-            builder = PageBuilder(embedder)
-            publisher = Publisher(
-                store=IndexStore(index_directory(home)), ledger=ledger, embedder=embedder, indexed_with=builder.indexed_with
-            )
-            tried: set[str] = set()
-            while waiting := [event for event in await ledger.pending_events() if event.event_id not in tried]:
-                for stored in waiting:
-                    tried.add(stored.event_id)
-                    problem = await _settle(stored, source, ledger, builder, publisher)
-                    problems += [problem] if problem else []
-                await _note(source, problems, ledger)
-                await ledger.compact()
-    except sqlite3.OperationalError as error:
-        raise LedgerUnusable(f"{ledger_path(home)}: {error}; make room, and the events are carried out next time") from error
+    async with _one_at_a_time(home / "events.lock"), Ledger.open(ledger_path(home)) as ledger:
+        builder = PageBuilder(embedder)
+        publisher = Publisher(
+            store=IndexStore(index_directory(home)), ledger=ledger, embedder=embedder, indexed_with=builder.indexed_with
+        )
+        tried: set[str] = set()
+        while waiting := [event for event in await ledger.pending_events() if event.event_id not in tried]:
+            for stored in waiting:
+                tried.add(stored.event_id)
+                problem = await _settle(stored, source, ledger, builder, publisher)
+                problems += [problem] if problem else []
+            await _note(source, problems, ledger)
+            await ledger.compact()
     return problems
 
 

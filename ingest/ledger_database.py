@@ -62,21 +62,21 @@ async def connected(path: Path) -> AsyncIterator[aiosqlite.Connection]:
     """Connect to the ledger at `path`, made or brought up to date where needed; its thread is gone when the block ends.
 
     Raises:
-        LedgerUnusable: If the file is not a ledger, a newer release wrote it, or it cannot be written.
+        LedgerUnusable: If the file is not a ledger, a newer release wrote it, or it cannot be written, also later in the block.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LedgerUnusable(f"{path}: {error.strerror}; set SALUS_HOME to a folder that can be written") from error
-    # An unclosed connection keeps a thread that is no daemon, and the process would never end: hence the block.
-    async with aiosqlite.connect(path, timeout=30) as connection:
-        try:
+    try:
+        # An unclosed connection keeps a thread that is no daemon, and the process would never end: hence the block.
+        async with aiosqlite.connect(path, timeout=30) as connection:
             await _prepare(connection, path)
-        except sqlite3.OperationalError as error:
-            raise LedgerUnusable(f"{path}: {error}; see that the disk has room and can be written") from error
-        except sqlite3.DatabaseError as error:
-            raise LedgerUnusable(f"{path}: {error}; delete the file and ingest again") from error
-        yield connection
+            yield connection
+    except sqlite3.IntegrityError:  # the file is in order; what was to be written is not
+        raise
+    except sqlite3.DatabaseError as error:
+        raise LedgerUnusable(f"{path}: {error}; {_way_out(error)}") from error
 
 
 class Book:
@@ -100,6 +100,16 @@ class Book:
 def now() -> str:
     """The present as the ledger writes it."""
     return datetime.now(UTC).isoformat()
+
+
+def _way_out(error: sqlite3.DatabaseError) -> str:
+    """What an operator does about a file that cannot be used."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR) & 0xFF  # the low byte: an error of any kind of its family
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return "another process holds it; try again when that has ended"
+    if code in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return "delete the file and ingest again"
+    return "see that the disk has room and can be written, and try again"
 
 
 async def _prepare(connection: aiosqlite.Connection, path: Path) -> None:

@@ -100,14 +100,17 @@ async def ingest(
             await ledger.compact()
             return report
         except BaseException as error:
-            await ledger.end_run(run_id, _status_of(error), {"problems": [f"{type(error).__name__}: {error}"]})
+            await ledger.end_run(run_id, _status_of(error), {"problems": [_told(error)]})
             raise
 
 
 async def _retire_withdrawn(ledger: Ledger, options: RunOptions) -> Mapping[Language, int]:
-    """Retire the pages of sources that are no longer configured."""
-    if options.configured is None or options.dry_run:
+    """Retire the pages of sources that are no longer configured; a dry run only counts them."""
+    if options.configured is None:
         return {}
+    if options.dry_run:
+        states = (await ledger.page_states()).values()
+        return Counter(state.language for state in states if state.source_id not in options.configured)
     return await ledger.retire_withdrawn(options.configured)
 
 
@@ -174,6 +177,10 @@ def _status(results: Sequence[SourceResult], problems: Sequence[str]) -> RunStat
     if results and all(result.failed or result.refused for result in results):
         return RunStatus.FAILED
     return RunStatus.PARTIAL if problems else RunStatus.COMPLETE
+
+
+def _told(error: BaseException) -> str:
+    return "the run was stopped from outside" if isinstance(error, asyncio.CancelledError) else f"{type(error).__name__}: {error}"
 
 
 def _status_of(error: BaseException) -> RunStatus:

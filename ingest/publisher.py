@@ -178,7 +178,10 @@ def _failed_check(reader: IndexReader, golden: Sequence[GoldenQuestion], embedde
         for question, vector in zip(golden, vectors, strict=True)
         if question.document not in {hit.chunk.document_id for hit in reader.dense(vector, _GOLDEN_AMONG)}
     ]
-    return f"{len(lost)} of {len(golden)} golden questions no longer find their page ({', '.join(lost[:3])})" if lost else None
+    if not lost:
+        return None
+    pages = ", ".join(lost[:3])
+    return f"{len(lost)} of {len(golden)} golden questions no longer find their page ({pages}); what is published stays"
 
 
 def _live_hashes(store: IndexStore, language: Language, fingerprint: str) -> dict[str, str] | None:

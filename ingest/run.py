@@ -1,11 +1,10 @@
 """A whole run from a home directory: what the command line and the scheduler call."""
 
-import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ingest.errors import LedgerUnusable, SourceUnreadable
+from ingest.errors import SourceUnreadable
 from ingest.ledger import WHOLE, Ledger, SourceState
 from ingest.pipeline import RunOptions, ingest
 from ingest.pseudo_history import PseudoWriter
@@ -68,25 +67,22 @@ async def run_ingest(
     """
     file = own_sources or SHIPPED_SOURCES
     rows, golden = load_sources(file), load_golden(file)
-    try:
-        async with Ledger.open(ledger_path(home)) as ledger:
-            enabled = enabled_rows(rows, await ledger.source_states())
-            options = options or RunOptions()
-            scope = _DRY_RUN if options.dry_run else source_id or WHOLE
-            options = replace(options, configured=[row.id for row in enabled], golden=golden, scope=scope)
-            report = await ingest(
-                _chosen(rows, enabled, source_id),
-                IndexStore(index_directory(home)),
-                embedder,
-                ledger,
-                lock=run_lock(home),
-                options=options,
-                reader=reader or SourceReader(home, contact),
-                pseudo=pseudo,
-                on_progress=on_progress,
-            )
-    except sqlite3.OperationalError as error:  # the disk fills up in the middle of a run
-        raise LedgerUnusable(f"{ledger_path(home)}: {error}; make room and run `salus ingest` again") from error
+    async with Ledger.open(ledger_path(home)) as ledger:
+        enabled = enabled_rows(rows, await ledger.source_states())
+        options = options or RunOptions()
+        scope = _DRY_RUN if options.dry_run else source_id or WHOLE
+        options = replace(options, configured=[row.id for row in enabled], golden=golden, scope=scope)
+        report = await ingest(
+            _chosen(rows, enabled, source_id),
+            IndexStore(index_directory(home)),
+            embedder,
+            ledger,
+            lock=run_lock(home),
+            options=options,
+            reader=reader or SourceReader(home, contact),
+            pseudo=pseudo,
+            on_progress=on_progress,
+        )
     if not options.dry_run:
         _forget_crawls(home, {row.id for row in enabled})
     return report

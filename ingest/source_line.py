@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ingest.crawled_pages import Slice
@@ -87,6 +87,7 @@ class SourceLine:
         if not self.options.dry_run:
             await self.ledger.note_misses(source.id, _believed(reading.misses) if smaller else reading.misses)
         replaced: set[str] = set()
+        standing: set[str] = set()
         seen = 0
         monitor.tell(Step.READ, source.id, 0, reading.pages)
         while (part := await asyncio.to_thread(next, reading.slices, None)) is not None:
@@ -97,6 +98,7 @@ class SourceLine:
                 await self._keep(part, states, source)
             seen += len(part.documents) + len(part.unchanged)
             replaced.update(part.moved_from.values())
+            standing.update(document.document_id for document in part.documents)
             monitor.tell(Step.READ, source.id, seen, max(reading.pages, seen))
             result = replace(
                 result,
@@ -104,7 +106,9 @@ class SourceLine:
                 problems=(*result.problems, *foreign),
                 refusals=result.refusals + Counter(part.refusals),
             )
-        return result if self.options.dry_run else await self._finished(result, reading, replaced, before)
+        if self.options.dry_run:
+            return _foretold(result, reading, states, standing)
+        return await self._finished(result, reading, replaced, before)
 
     async def _read(self, source: SourceRow, states: Mapping[str, PageState], before: int) -> Reading:
         fingerprints = await self.ledger.fingerprints(source.language) if source.language else {}
@@ -176,6 +180,14 @@ class SourceLine:
 
 def _kept(source: SourceRow) -> str:
     return f"what is published of it stays, unless `salus ingest --source {source.id} --accept-smaller` believes it"
+
+
+def _foretold(result: SourceResult, reading: Reading, states: Mapping[str, PageState], standing: Collection[str]) -> SourceResult:
+    """Count what a run would retire, where one reading decides it; a page that a crawl misses is retired only the second time."""
+    if not reading.is_complete or result.problems:
+        return result
+    gone = [state for key, state in states.items() if state.source_id == reading.source.id and key not in standing]
+    return replace(result, counts=result.counts + as_retired(Counter(state.language for state in gone)))
 
 
 def as_retired(by_language: Mapping[Language, int]) -> Counts:

@@ -120,6 +120,22 @@ class SourceRow(BaseModel):
             raise ValueError("a disabled source needs disabled_because")
         return self
 
+    @model_validator(mode="after")
+    def _has_what_its_kind_reads(self) -> "SourceRow":
+        """Refuse a key that another kind is reached by: it would be passed over, or lead elsewhere, without a word."""
+        on_disk = {SourceKind.FOLDER, SourceKind.HEALTH_TOPICS}
+        foreign = {
+            "path": self.path is not None and self.kind not in on_disk,
+            "url": self.url is not None and self.kind is not SourceKind.HEALTH_TOPICS,
+            "start": bool(self.start.addresses) and not self.kind.is_crawled,
+            "allow and deny": bool(self.allow or self.deny) and not self.kind.is_crawled,
+            "selectors": self.selectors != Selectors() and not self.kind.is_crawled,
+        }
+        for key, stands in foreign.items():
+            if stands:
+                raise ValueError(f"a source of kind {self.kind.value} has no {key}")
+        return self
+
 
 class GoldenQuestion(BaseModel):
     """A question that must keep finding its page: a version of an index in which it no longer does is not published."""
@@ -147,7 +163,10 @@ def load_sources(path: Path = SHIPPED_SOURCES) -> tuple[SourceRow, ...]:
     """
     file = _read(path)
     base = path.resolve().parent
-    rows = tuple(row.model_copy(update={"path": base / row.path.expanduser()}) if row.path else row for row in file.source)
+    try:
+        rows = tuple(row.model_copy(update={"path": base / row.path.expanduser()}) if row.path else row for row in file.source)
+    except RuntimeError as error:  # "~somebody/…"
+        raise SourceUnreadable(f"{path}: a path begins with ~ and names nobody on this machine") from error
     check_unique(rows)
     return rows
 
@@ -176,7 +195,7 @@ def check_unique(rows: Sequence[SourceRow]) -> None:
 
 def _read(path: Path) -> _SourceFile:
     try:
-        return _SourceFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return _SourceFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except OSError as error:
         raise SourceUnreadable(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
@@ -185,6 +204,8 @@ def _read(path: Path) -> _SourceFile:
         raise SourceUnreadable(f"{path}: is not TOML: {error}") from error
     except ValidationError as error:
         raise SourceUnreadable(f"{path}: {_first_error(error)}") from error
+    except (RecursionError, ValueError) as error:  # brackets in brackets without end, a number of thousands of digits
+        raise SourceUnreadable(f"{path}: is no TOML that can be read: {error}") from error
 
 
 def _first_error(error: ValidationError) -> str:

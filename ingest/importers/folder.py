@@ -149,6 +149,8 @@ def _row_page(line: str, place: str, source: SourceRow) -> Document:
         raise SourceUnreadable(f"{place}: is not JSON: {error.msg} at column {error.colno}") from error
     except ValidationError as error:
         raise SourceUnreadable(_explain(error, lambda _: place)) from error
+    except (RecursionError, ValueError) as error:  # brackets in brackets without end, a number of thousands of digits
+        raise SourceUnreadable(f"{place}: is no JSON that can be read ({type(error).__name__})") from error
     _check_language(row.lang, source, place)
     if not _URL_SAFE.fullmatch(row.id):
         raise SourceUnreadable(f"{place}: the id {row.id!r} has characters that cannot stand in a web address")
@@ -187,6 +189,8 @@ def _front_values(front: str, file: Path) -> dict[str, Any]:
         raise SourceUnreadable(f"{file}, line {line}: the front matter is not YAML: {error.problem}") from error
     except yaml.YAMLError as error:
         raise SourceUnreadable(f"{file}, line 1: the front matter is not YAML: {error}") from error
+    except (RecursionError, ValueError) as error:  # brackets in brackets without end, the 45th of March
+        raise SourceUnreadable(f"{file}, line 1: the front matter cannot be read ({error})") from error
     if not isinstance(values, dict):
         raise SourceUnreadable(f"{file}, line 1: the front matter must be keys with values")
     return values

@@ -17,6 +17,7 @@ from ingest.addresses import WebAddress
 from ingest.documents import new_document
 from ingest.errors import SourceUnreadable
 from ingest.extraction.blocks import plain_of_markup
+from ingest.importers.forms import LONGEST_LINE
 from ingest.importers.plain import normal
 from ingest.sources import SourceRow
 from locales.language import Language
@@ -184,13 +185,15 @@ def _document(topic: Any, path: Path, source: SourceRow) -> Document | None:  # 
         raise SourceUnreadable(f"{place}: the id cannot stand in a web address")
     if not title:
         raise SourceUnreadable(f"{place}: has no title")
+    if len(title) > LONGEST_LINE:
+        raise SourceUnreadable(f"{place}: its title has more than {LONGEST_LINE} letters")
     url = topic.get("url", "").strip()
     if not _is_address(url):
         raise SourceUnreadable(f"{place}: url {url[:100]!r} is no web address")
     text = _plain_summary("".join(text for summary in topic.iterfind("full-summary") for text in summary.itertext()))
     if not any(c.isalnum() for line in text.split("\n") if not line.startswith("#") for c in line):
         raise SourceUnreadable(f"{place}: has no summary")
-    names = (name for name in _texts(topic, "also-called") if name.casefold() != title.casefold())
+    names = (name for name in _texts(topic, "also-called") if name.casefold() != title.casefold() and len(name) <= LONGEST_LINE)
     return new_document(
         document_id=f"{source.id}-{topic_id}",
         source_id=source.id,

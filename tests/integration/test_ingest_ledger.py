@@ -164,6 +164,43 @@ async def test_a_ledger_on_a_full_disk_is_not_to_be_deleted(tmp_path: Path, monk
             pass
 
 
+async def test_a_ledger_whose_tables_are_gone_is_named_when_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    async with Ledger.open(path):
+        pass
+    db = sqlite3.connect(path)
+    db.execute("DROP TABLE runs")
+    db.commit()
+    db.close()
+
+    with pytest.raises(LedgerUnusable, match=r"ledger\.sqlite: no such table: runs; delete the file"):
+        async with Ledger.open(path) as ledger:
+            await ledger.latest_run()
+
+
+async def test_a_folder_in_the_place_of_the_ledger_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LedgerUnusable, match=r"cannot be used|unable to open"):
+        async with Ledger.open(tmp_path):
+            pass
+
+
+async def test_a_ledger_that_another_process_holds_is_not_to_be_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    async with Ledger.open(path):
+        pass
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("BEGIN IMMEDIATE")
+
+    async def choose() -> None:
+        async with Ledger.open(path) as ledger:
+            await ledger._db.execute_fetchall("PRAGMA busy_timeout = 0")
+            await ledger.choose_source("asl", False)
+
+    with pytest.raises(LedgerUnusable, match="another process holds it"):
+        await choose()
+    db.close()
+
+
 async def test_two_first_openings_at_once_make_one_ledger(tmp_path: Path) -> None:
     async def opened() -> dict[str, PageState]:
         async with Ledger.open(tmp_path / "ledger.sqlite") as ledger:

@@ -52,6 +52,7 @@ class Home:
         sources: Sequence[SourceRow] | None = None,
         *,
         full: bool = False,
+        dry_run: bool = False,
         sentence_vectors: bool = True,
         on_progress: OnProgress = lambda _: None,
     ) -> RunReport:
@@ -64,7 +65,10 @@ class Home:
                 ledger,
                 lock=self.path / "ingest.lock",
                 options=RunOptions(
-                    configured=[source.id for source in self.sources], full=full, sentence_vectors=sentence_vectors
+                    configured=[source.id for source in self.sources],
+                    full=full,
+                    dry_run=dry_run,
+                    sentence_vectors=sentence_vectors,
                 ),
                 on_progress=on_progress,
             )
@@ -215,6 +219,19 @@ async def test_source_taken_out_of_the_configuration_is_retired(home: Home) -> N
     assert home.found("acqua") == []
 
 
+async def test_dry_run_tells_what_would_be_retired_and_leaves_it(home: Home) -> None:
+    home.sources.append(home.source("usl"))
+    home.put("usl/burn.md", page("Ustioni", "Acqua fresca."))
+    home.put("it/old.md", page("La pellagra", "La pellagra è rara."))
+    await home.run()
+    home.sources.pop()
+    (home.path / "it/old.md").unlink()
+
+    assert counts(await home.run(dry_run=True)) == (0, 0, 2, 2)
+    assert home.found("acqua") == ["usl-burn"]
+    assert counts(await home.run()) == (0, 0, 2, 2)
+
+
 async def test_run_of_one_source_leaves_the_others_alone(home: Home) -> None:
     home.sources.append(home.source("usl"))
     home.put("usl/burn.md", page("Ustioni", "Acqua fresca."))
@@ -354,6 +371,7 @@ async def test_embedding_does_not_hold_up_the_loop_and_a_cancelled_run_is_noted(
         latest = await ledger.latest_run()
     assert latest is not None
     assert latest.status is RunStatus.INTERRUPTED
+    assert latest.report == {"problems": ["the run was stopped from outside"]}
 
 
 async def test_progress_counts_texts_up_to_their_total(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

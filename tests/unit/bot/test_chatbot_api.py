@@ -244,6 +244,16 @@ async def test_body_that_is_no_object_is_refused(make: Make, body: bytes) -> Non
     assert "canary" not in reply.text
 
 
+async def test_half_of_an_emoji_does_not_hide_an_emergency(make: Make) -> None:
+    cut = b'{"question": "ho dolore al petto \\ud83d"}'  # as a program leaves it that cuts a text in the middle
+    assert (await make().post(QUERY, cut, ASKS)).json()["outcome"] == "escalation"
+
+
+async def test_half_of_an_emoji_in_the_name_of_a_key_can_be_told(make: Make) -> None:
+    reply = await make().post(QUERY, b'{"question": "canary", "x\\ud83d": 1}', ASKS)
+    assert (reply.status_code, reply.json()["key"]) == (422, "x")
+
+
 async def test_body_beyond_all_measure_is_refused(make: Make) -> None:
     assert (await make().post(QUERY, b" " * 65_537, ASKS)).status_code == 413
 

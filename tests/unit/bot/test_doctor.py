@@ -9,7 +9,8 @@ import pytest
 from bot import doctor
 from bot.settings import Settings, load_settings
 from ingest.ledger import Ledger, RunStatus
-from ingest.run import ledger_path
+from ingest.lock import writer_lock
+from ingest.run import ledger_path, run_lock
 
 
 @pytest.fixture(autouse=True)
@@ -110,6 +111,26 @@ def test_a_missing_index_says_what_to_run(tmp_path: Path) -> None:
     assert not finding.is_ok
     assert "salus ingest" in finding.text
     assert not doctor._last_run(load_settings(home=tmp_path)).is_ok
+
+
+def test_a_ledger_without_a_run_says_that_there_was_none(tmp_path: Path) -> None:
+    async def choose() -> None:
+        async with Ledger.open(ledger_path(tmp_path)) as ledger:
+            await ledger.choose_source("asl", False)
+
+    asyncio.run(choose())
+    assert "has never run" in doctor._last_run(load_settings(home=tmp_path)).text
+
+
+def test_a_run_that_goes_on_is_told_from_one_that_was_cut_off(tmp_path: Path) -> None:
+    async def begin() -> None:
+        async with Ledger.open(ledger_path(tmp_path)) as ledger:
+            await ledger.begin_run()
+
+    asyncio.run(begin())
+    assert not doctor._last_run(load_settings(home=tmp_path)).is_ok
+    with writer_lock(run_lock(tmp_path)):
+        assert doctor._last_run(load_settings(home=tmp_path)).is_ok
 
 
 @pytest.mark.parametrize("status", [RunStatus.FAILED, RunStatus.INTERRUPTED])

@@ -115,7 +115,16 @@ def test_settings_cannot_be_changed() -> None:
         Settings().port = 1  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("tokens", ["one-secret-of-16-letters", "admin:one-secret-of-16-letters", "query:short"])
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        "one-secret-of-16-letters",
+        "admin:one-secret-of-16-letters",
+        "query:short",
+        "query:one secret of 16 letters",
+        "query:sedici-lettere-è",
+    ],
+)
 def test_a_token_without_scope_or_too_short_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, tokens: str) -> None:
     monkeypatch.setenv("SALUS_API_TOKENS", tokens)
     with pytest.raises(SettingsInvalid) as caught:
@@ -137,4 +146,17 @@ def test_a_token_without_scope_or_too_short_is_refused_without_being_shown(monke
 def test_a_schedule_that_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(f"SALUS_{name}", value)
     with pytest.raises(SettingsInvalid, match=f"SALUS_{name}"):
+        load_settings()
+
+
+@pytest.mark.parametrize("name", ["HOME", "SOURCES"])
+def test_the_home_of_somebody_who_is_not_here_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(f"SALUS_{name}", "~nobody-of-that-name/x")
+    with pytest.raises(SettingsInvalid, match=f"SALUS_{name}: begins with ~"):
+        load_settings()
+
+
+def test_a_file_in_the_home_of_somebody_who_is_not_here_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SALUS_CONFIG", "~nobody-of-that-name/x.toml")
+    with pytest.raises(SettingsInvalid, match="which is not a file"):
         load_settings()

@@ -231,3 +231,35 @@ def test_starter_corpus_has_the_same_topics_in_both_languages() -> None:
     topics = [{page.topic for page in read_folder(row.path, row)} for row in starter_sources()]
 
     assert topics[0] == topics[1]
+
+
+def test_a_line_or_a_page_that_no_parser_can_read_is_reported_and_the_rest_is_read(tmp_path: Path) -> None:
+    deep, number = "[" * 100_000 + "]" * 100_000, '{"id": ' + "9" * 5000 + "}"
+    put(tmp_path, "a.jsonl", "\n".join([deep, number, json.dumps(ROW)]))
+    put(tmp_path, "deep.md", f"---\ntitle: {'[' * 20_000}\n---\nTesto.")
+    put(tmp_path, "day.md", "---\ntitle: Febbre\nlanguage: it\nreviewed_on: 2026-13-45\n---\nTesto.")
+    problems: list[SourceUnreadable] = []
+
+    (page,) = read_folder(tmp_path, source(tmp_path), problems.append)
+
+    assert page.document_id == "faq-1"
+    assert [str(problem).split(":")[0].rpartition("/")[2] for problem in problems] == [
+        "a.jsonl, line 1",
+        "a.jsonl, line 2",
+        "day.md, line 1",
+        "deep.md, line 1",
+    ]
+
+
+def test_a_title_of_thousands_of_letters_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, "a.jsonl", json.dumps({**ROW, "title": "a" * 251}))
+
+    with pytest.raises(SourceUnreadable, match="line 1: title: String should have at most 250 characters"):
+        read(tmp_path)
+
+
+def test_a_blank_title_is_refused_in_plain_words(tmp_path: Path) -> None:
+    put(tmp_path, "a.jsonl", json.dumps({**ROW, "title": " "}))
+
+    with pytest.raises(SourceUnreadable, match="line 1: title: String should have at least 1 character"):
+        read(tmp_path)

@@ -112,6 +112,12 @@ def test_every_key_of_a_row_is_explained_at_the_head_of_the_file_and_for_operato
         assert f"`{kind.value}`" in page
 
 
+def test_a_byte_order_mark_changes_nothing(tmp_path: Path) -> None:
+    (row,) = load_sources(write(tmp_path, "\ufeff" + ROW))
+
+    assert row.id == "asl"
+
+
 def test_path_of_a_row_is_relative_to_its_file(tmp_path: Path) -> None:
     (row,) = load_sources(write(tmp_path, ROW))
 
@@ -141,6 +147,15 @@ def test_path_of_a_row_is_relative_to_its_file(tmp_path: Path) -> None:
         (TOPICS, "source 1, row: .*health_topics needs either a path or a url"),
         (TOPICS + 'path = "a.xml"\nurl = "https://asl.example/a.xml"\n', "needs either a path or a url"),
         (WEB + 'selectors.headline = "h1"\n', "source 1, selectors.headline"),
+        (WEB + 'url = "https://asl.example/"\n', "source 1, row: a source of kind faq has no url"),
+        (WEB + 'path = "pagine"\n', "source 1, row: a source of kind faq has no path"),
+        (ROW + 'url = "https://asl.example/"\n', "source 1, row: a source of kind folder has no url"),
+        (ROW + 'start.pages = ["https://asl.example/"]\n', "source 1, row: a source of kind folder has no start"),
+        (ROW + "deny = ['x']\n", "source 1, row: a source of kind folder has no allow and deny"),
+        (ROW + 'selectors.body = "main"\n', "source 1, row: a source of kind folder has no selectors"),
+        (ROW.replace('"pagine"', '"~nobody-of-that-name/pagine"'), "names nobody on this machine"),
+        ("a = " + "[" * 3000 + "]" * 3000, "is no TOML that can be read"),
+        (ROW + "max_pages = " + "9" * 5000, "is no TOML that can be read"),
     ],
 )
 def test_wrong_source_file_is_refused_by_row_and_key(tmp_path: Path, text: str, said: str) -> None:

@@ -23,7 +23,7 @@ async def test_a_public_site_is_not_crawled_without_a_contact(tmp_path: Path, co
 
 async def test_a_source_that_is_no_web_site_is_not_crawled(tmp_path: Path) -> None:
     with pytest.raises(SourceUnreadable, match="not crawled"):
-        await attempt(tmp_path, "a@b.it", kind="folder", path=tmp_path)
+        await attempt(tmp_path, "a@b.it", kind="folder", path=tmp_path, start={})
 
 
 async def test_a_private_site_needs_no_contact(tmp_path: Path) -> None:
