@@ -86,7 +86,9 @@ class Publisher:
         """
         pages = await self.ledger.pages(wanted)
         version = await self._write(language, pages, retired, full=False, check=None)
-        await self.ledger.note_publication(language, indexed_with=self.indexed_with, version=version)
+        # The other pages are what they were: a run must still see that they were made in another way.
+        made_with = await self.ledger.published_with(language) or self.indexed_with
+        await self.ledger.note_publication(language, indexed_with=made_with, version=version)
         return version
 
     async def _publish_once(

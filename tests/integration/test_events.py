@@ -13,7 +13,7 @@ from ingest.pipeline import RunOptions, ingest
 from ingest.run import index_directory, ledger_path, run_lock
 from ingest.sources import load_sources
 from locales.language import Language
-from rag.store import IndexStore
+from rag.store import IndexReader, IndexStore
 from rag.text import lexical_text
 from tests.fakes import HashEmbedder
 
@@ -69,9 +69,11 @@ class Home:
                 options=RunOptions(configured=[row.id for row in rows]),
             )
 
+    def reader(self) -> IndexReader:
+        return IndexStore(index_directory(self.path)).open(Language.ITALIAN, self.embedder.fingerprint)
+
     def found(self, words: str) -> list[str]:
-        reader = IndexStore(index_directory(self.path)).open(Language.ITALIAN, self.embedder.fingerprint)
-        return [hit.chunk.document_id for hit in reader.lexical(lexical_text(words, Language.ITALIAN), 5)]
+        return [hit.chunk.document_id for hit in self.reader().lexical(lexical_text(words, Language.ITALIAN), 5)]
 
     async def waiting(self) -> int:
         async with Ledger.open(ledger_path(self.path)) as ledger:
@@ -222,6 +224,22 @@ async def test_cms_that_names_no_language_takes_events_in_both(home: Home) -> No
     for language in Language:
         reader = IndexStore(index_directory(home.path)).open(language, home.embedder.fingerprint)
         assert len(reader.lexical(lexical_text("xantocroma", language), 5)) == 1
+
+
+async def test_event_after_an_upgrade_does_not_keep_the_next_night_from_building_all_pages_anew(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await home.night()
+    monkeypatch.setattr("ingest.page_builder.CHUNKER_VERSION", "next")
+    await home.receive(event("1"))
+    assert await home.apply() == []
+    with_event = home.reader().version
+
+    await home.night()
+
+    assert home.reader().version > with_event
+    async with Ledger.open(ledger_path(home.path)) as ledger:
+        assert "chunker next" in (await ledger.published_with(Language.ITALIAN) or "")
 
 
 async def test_event_without_a_source_that_takes_it_stays(home: Home) -> None:

@@ -1,7 +1,5 @@
 """The life of a page from night to night."""
 
-from pathlib import Path
-
 import pytest
 
 from ingest.fetching import Fetch, Visit
@@ -24,24 +22,6 @@ from tests.integration.written_web import (
     html,
     sources,
 )
-
-
-@pytest.fixture
-def web(monkeypatch: pytest.MonkeyPatch) -> Web:
-    web = Web({f"/{word}": html(word) for word in ("xerostomia", "pellagra", "scorbuto")})
-    monkeypatch.setattr("ingest.crawler.crawl.crawl", web.crawl)
-    return web
-
-
-@pytest.fixture
-def home(tmp_path: Path, web: Web) -> Home:
-    return Home(tmp_path, web)
-
-
-@pytest.fixture
-def large(home: Home, web: Web) -> Home:
-    web.pages |= {f"/{n}": html(f"quaz{chr(97 + n)}rk") for n in range(17)}  # 20 pages with the other three
-    return home
 
 
 @pytest.mark.parametrize("answer", [GONE, FORBIDDEN, SOFT_404], ids=["gone", "robots", "soft-404"])

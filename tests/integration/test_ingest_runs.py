@@ -30,24 +30,6 @@ from tests.integration.written_web import (
 )
 
 
-@pytest.fixture
-def web(monkeypatch: pytest.MonkeyPatch) -> Web:
-    web = Web({f"/{word}": html(word) for word in ("xerostomia", "pellagra", "scorbuto")})
-    monkeypatch.setattr("ingest.crawler.crawl.crawl", web.crawl)
-    return web
-
-
-@pytest.fixture
-def home(tmp_path: Path, web: Web) -> Home:
-    return Home(tmp_path, web)
-
-
-@pytest.fixture
-def large(home: Home, web: Web) -> Home:
-    web.pages |= {f"/{n}": html(f"quaz{chr(97 + n)}rk") for n in range(17)}  # 20 pages with the other three
-    return home
-
-
 async def test_run_that_is_killed_after_a_source_was_withdrawn_is_made_good_by_the_next(
     large: Home, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
