@@ -1,7 +1,13 @@
 """How good a ranking is: hit rate, mean reciprocal rank and normalised discounted cumulative gain, each for one question."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from rag.evaluation.datasets import JudgedQuery
+
+KS = (1, 3, 5, 10)
+"""How many first places a hit is counted in."""
 
 
 def hit_at(ranking: Sequence[str], gold: Collection[str], k: int) -> float:
@@ -27,3 +33,19 @@ def percentile(values: Sequence[float], share: float) -> float:
         return 0.0
     ordered = sorted(values)
     return ordered[max(math.ceil(share * len(ordered)) - 1, 0)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One question's figures under one configuration, and the seconds of its search by stage."""
+
+    set_name: str
+    figures: Mapping[str, float]
+    stages_s: Mapping[str, float]
+
+
+def judge(query: JudgedQuery, ranking: Sequence[str], stages_s: Mapping[str, float]) -> Judged:
+    """Judge a ranking of document ids by the question's right ones."""
+    figures = {f"hit@{k}": hit_at(ranking, query.gold, k) for k in KS}
+    figures |= {"mrr@10": reciprocal_rank(ranking, query.gold), "ndcg@10": ndcg(ranking, query.gold)}
+    return Judged(set_name=query.set_name, figures=figures, stages_s=stages_s)

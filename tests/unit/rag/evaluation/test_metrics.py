@@ -2,8 +2,9 @@ import math
 
 import pytest
 
-from rag.evaluation.metrics import hit_at, ndcg, percentile, reciprocal_rank
-from rag.evaluation.statistics import paired_difference
+from locales.language import Language
+from rag.evaluation.datasets import JudgedQuery
+from rag.evaluation.metrics import hit_at, judge, ndcg, percentile, reciprocal_rank
 
 RANKING = ["a", "b", "c", "d"]
 
@@ -32,14 +33,10 @@ def test_a_percentile_is_one_of_the_values() -> None:
     assert percentile([], 0.5) == 0.0
 
 
-def test_a_steady_gain_is_clear_and_a_balanced_one_is_not() -> None:
-    gain = paired_difference([0.0] * 50, [1.0] * 40 + [0.0] * 10)
-    assert gain.is_clear
-    assert gain.mean == pytest.approx(0.8)
-    assert gain.low < gain.mean < gain.high
-    assert not paired_difference([0.0, 1.0] * 25, [1.0, 0.0] * 25).is_clear
-
-
-def test_unpaired_figures_are_refused() -> None:
-    with pytest.raises(ValueError, match="paired"):
-        paired_difference([1.0], [])
+def test_a_ranking_is_judged_by_the_right_documents_of_its_question() -> None:
+    query = JudgedQuery(query_id="1", language=Language.ITALIAN, question="?", gold=frozenset({"b"}), set_name="uno")
+    judged = judge(query, RANKING, {"dense": 0.1})
+    assert judged.set_name == "uno"
+    assert judged.figures["hit@1"] == 0.0
+    assert judged.figures["hit@3"] == judged.figures["hit@10"] == 1.0
+    assert judged.figures["mrr@10"] == 0.5
