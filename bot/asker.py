@@ -13,7 +13,7 @@ from bot.source_address import SourceAddresses
 from channels.messages import OutboundMessage, Platform
 from locales.language import Language
 from rag.languages import identify
-from rag.types import Answer, AnsweringRun, Mode, Question, Source, SupportedSentence
+from rag.types import Abstention, Answer, AnsweringRun, Mode, Question, Source, SupportedSentence
 
 
 class AnswersInMode(Protocol):
@@ -132,13 +132,13 @@ def text_of(message: OutboundMessage) -> str:
 
 
 def disclaimer_of(message: OutboundMessage) -> str:
-    """What closes an answer; empty below anything else."""
+    """What closes an answer, and a page that is pointed to and not reviewed; empty below anything else."""
     return " ".join(message.closing)
 
 
 def sources_of(outcome: Outcome) -> tuple[Source, ...]:
-    """The pages that an outcome rests on; none unless it is an answer."""
-    return outcome.sources if isinstance(outcome, Answer) else ()
+    """The pages that an answer rests on, or that a refusal points to in another language; else none."""
+    return outcome.sources if isinstance(outcome, Answer | Abstention) else ()
 
 
 def source_record(source: Source, addresses: SourceAddresses) -> dict[str, Any]:
@@ -148,4 +148,5 @@ def source_record(source: Source, addresses: SourceAddresses) -> dict[str, Any]:
         "publisher": source.publisher,
         "url": addresses.url(source),
         "similarity": round(source.similarity, 4),
+        "language": source.language.value,
     }

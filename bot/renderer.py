@@ -1,6 +1,6 @@
 """Turns an outcome into the message that a patient reads; the only place where an outcome becomes text."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import assert_never
@@ -22,6 +22,7 @@ _EMERGENCY = "{emergency}"
 
 _NO_VALUES: Mapping[str, str] = {}
 _BY_PLATFORM = {Topic.FIRST_CONTACT, Topic.PRIVACY, Topic.ERASED}
+_WITH_HELPLINE = {AbstentionKind.NO_EVIDENCE, AbstentionKind.IN_OTHER_LANGUAGE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +68,8 @@ class Renderer:
 
     def disclaimer(self, answer: Answer, country: str | None) -> tuple[str, ...]:
         """What closes every answer; the second paragraph is there when a source has not been reviewed."""
-        closing = [self._text(answer.language, "disclaimer", country)]
-        if any(source.authority is Authority.DEMONSTRATION for source in answer.sources):
-            closing.append(self._text(answer.language, "disclaimer.demonstration", country))
-        return tuple(closing)
+        closing = self._text(answer.language, "disclaimer", country)
+        return closing, *self._unreviewed(answer.sources, answer.language, country)
 
     def with_number(self, text: str, language: Language, country: str | None) -> str:
         """A source's text with the reader's own emergency number in its place."""
@@ -105,30 +104,53 @@ class Renderer:
         return OutboundMessage(
             paragraphs=tuple(paragraphs),
             links_heading=self._text(language, "sources_heading", reader.country),
-            links=self._source_links(answer),
+            links=self._source_links(answer.sources, language),
             further_heading=self._text(language, "further_heading", reader.country) if further else "",
             further_links=further,
             closing=self.disclaimer(answer, reader.country),
         )
 
-    def _source_links(self, answer: Answer) -> tuple[OutboundLink, ...]:
+    def _unreviewed(self, sources: Sequence[Source], language: Language, country: str | None) -> tuple[str, ...]:
+        if not any(source.authority is Authority.DEMONSTRATION for source in sources):
+            return ()
+        return (self._text(language, "disclaimer.demonstration", country),)
+
+    def _source_links(self, sources: Sequence[Source], language: Language) -> tuple[OutboundLink, ...]:
         def remark(source: Source) -> str:
             remarks = []
             if source.kind is DocumentKind.FORUM:
-                remarks.append(self._catalog.text(answer.language, "source.forum"))
-            if source.language is not answer.language:
-                remarks.append(self._catalog.text(answer.language, f"source.other_language.{source.language.value}"))
+                remarks.append(self._catalog.text(language, "source.forum"))
+            if source.language is not language:
+                remarks.append(self._in_language(source, language))
             return ", ".join(remarks)
 
-        return tuple(self.addresses.link(source, remark(source)) for source in answer.sources)
+        return tuple(self.addresses.link(source, remark(source)) for source in sources)
+
+    def _in_language(self, source: Source, language: Language) -> str:
+        return self._catalog.text(language, f"source.other_language.{source.language.value}")
 
     def _abstention(self, abstention: Abstention, reader: Reader) -> OutboundMessage:
-        message = self._plain(abstention.language, f"abstention.{abstention.kind.value}", reader)
+        message = self._pointer(abstention, reader) if abstention.sources else self._refusal(abstention, reader)
         lines = self._directory.lines(reader.country, LineKind.NON_URGENT)
-        if abstention.kind is AbstentionKind.NO_EVIDENCE and lines:
+        if abstention.kind in _WITH_HELPLINE and lines:
             line = self._catalog.text(abstention.language, "abstention.non_urgent", number=lines[0].number)
             message = replace(message, paragraphs=(*message.paragraphs, line))
         return message
+
+    def _refusal(self, abstention: Abstention, reader: Reader) -> OutboundMessage:
+        return self._plain(abstention.language, f"abstention.{abstention.kind.value}", reader)
+
+    def _pointer(self, abstention: Abstention, reader: Reader) -> OutboundMessage:
+        """Name the pages in another language: nothing in them is quoted."""
+        language, sources = abstention.language, abstention.sources
+        values = {"in_which": self._in_language(sources[0], language)}
+        key = f"abstention.{abstention.kind.value}"
+        return OutboundMessage(
+            paragraphs=tuple(self._text(language, key, reader.country, values).split("\n\n")),
+            links_heading=self._text(language, f"{key}.heading", reader.country, values),
+            links=self._source_links(sources, language),
+            closing=self._unreviewed(sources, language, reader.country),
+        )
 
     def _escalation(self, escalation: Escalation, reader: Reader) -> OutboundMessage:
         red_flag = escalation.red_flag

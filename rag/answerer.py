@@ -16,21 +16,18 @@ from rag.models.protocols import Budget, Embedder, Usage, Vectors
 from rag.paraphraser import Paraphraser
 from rag.reranker import Reranker
 from rag.retriever import Retriever
+from rag.signpost import Signpost
 from rag.stopwatch import Stopwatch
 from rag.types import (
     Abstention,
     AbstentionKind,
     Answer,
     AnsweringRun,
-    Clarification,
-    ClarificationKind,
-    Courtesy,
     Evidence,
     Hit,
     Intent,
     Interpretation,
     Mode,
-    NoticeKind,
     Preface,
     Query,
     Question,
@@ -39,24 +36,27 @@ from rag.types import (
     Source,
     SupportedSentence,
 )
+from rag.unsearched import reply_without_search
 from rag.writer import Writer
 
 OnSentence = Callable[[SupportedSentence], None]
 OpenReader = Callable[[Language], IndexReader]
 
-_COURTESIES = {Intent.GREETING: NoticeKind.GREETING, Intent.THANKS: NoticeKind.THANKS, Intent.ABOUT: NoticeKind.ABOUT}
 _PREFACES = {Intent.OWN_DOSE: Preface.OWN_DOSE, Intent.READING: Preface.READING}
 _REFUSALS = {Intent.OWN_DOSE: AbstentionKind.OWN_DOSE, Intent.READING: AbstentionKind.READING}
+_FOR_WANT_OF_TEXT = {AbstentionKind.NO_CONTENT, AbstentionKind.NO_EVIDENCE}
 _CANDIDATES = 15
 _MAX_FURTHER_READING = 2
 _MAX_TOKENS = 150
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Phrased:
+    """A question with its expansions, and their vectors in this order."""
+
+    interpretation: Interpretation
     query: Query
-    question_vector: Vectors
-    hits: list[Hit]
+    vectors: list[Vectors]
 
 
 class Answerer:
@@ -88,6 +88,7 @@ class Answerer:
         self._writer = writer
         self._max_chunks = max_chunks
         self._similarity_threshold = similarity_threshold
+        self._signpost = Signpost()
         self._aligners = {language: Aligner(language) for language in Language}
 
     @property
@@ -133,7 +134,7 @@ class Answerer:
         watch = Stopwatch()
         with watch.stage("interpret"):
             interpretation = self._interpreter.interpret(question)
-        reply = _without_search(interpretation)
+        reply: Reply | None = reply_without_search(interpretation)
         if reply is None:
             budget = Budget(max_tokens=_MAX_TOKENS, deadline=deadline, cancelled=cancelled)
             reply = self._search_and_write(interpretation, question.country, mode, budget, on_sentence, watch)
@@ -148,8 +149,8 @@ class Answerer:
         """
         interpretation = self._interpreter.interpret(question)
         budget = Budget(max_tokens=_MAX_TOKENS)
-        reader = self.reader(interpretation.language)
-        return self._find(interpretation, question.country, reader, budget, Stopwatch()).hits
+        reader, watch = self.reader(interpretation.language), Stopwatch()
+        return self._find(self._phrase(interpretation, question.country, budget, watch), reader, watch)
 
     def _search_and_write(
         self,
@@ -161,39 +162,47 @@ class Answerer:
         watch: Stopwatch,
     ) -> Reply:
         language = interpretation.language
+        phrased = self._phrase(interpretation, country, budget, watch)
+        _go_on(budget)
         try:
             reader = self.reader(language)
         except IndexMissing:
-            return Abstention(kind=AbstentionKind.NO_CONTENT, language=language)
-        _go_on(budget)
-        found = self._find(interpretation, country, reader, budget, watch)
+            return self._refuse(AbstentionKind.NO_CONTENT, phrased, watch)
+        hits = self._find(phrased, reader, watch)
         _go_on(budget)
         with watch.stage("evidence"):
             evidence = self._selectors[language].select(
-                interpretation, found.hits, reader, expansions=found.query.expansions, query_vector=found.question_vector
+                interpretation, hits, reader, expansions=phrased.query.expansions, query_vector=phrased.vectors[0]
             )
-            evidence = self._within_limits(evidence, found.hits, reader, language)
+            evidence = self._within_limits(evidence, hits, reader, language)
         if not evidence:
-            return Abstention(kind=self._refusal(interpretation, reader), language=language)
+            return self._refuse(self._refusal(interpretation, reader), phrased, watch, hits)
         _go_on(budget)
         composer = self._compose(interpretation, evidence, budget, on_sentence, watch)
         if not composer.sentences:  # each one is longer than an answer may be
             return Abstention(kind=AbstentionKind.NO_EVIDENCE, language=language)
-        return self._answer(interpretation, composer, found.hits, reader, mode)
+        return self._answer(interpretation, composer, hits, reader, mode)
 
-    def _find(
-        self, interpretation: Interpretation, country: str | None, reader: IndexReader, budget: Budget, watch: Stopwatch
-    ) -> _Found:
+    def _phrase(self, interpretation: Interpretation, country: str | None, budget: Budget, watch: Stopwatch) -> _Phrased:
         with watch.stage("expand"):
             query = self._expander.expand(interpretation, country)
             if self._paraphraser is not None:
                 query = self._paraphraser.paraphrase(query, budget)
         with watch.stage("retrieve"):
-            vectors = list(self.embedder.embed_queries([query.question, *query.expansions]))
-            hits = self._retriever.retrieve(query, k=_CANDIDATES, reader=reader, vectors=vectors)
+            return _Phrased(interpretation, query, list(self.embedder.embed_queries([query.question, *query.expansions])))
+
+    def _find(self, phrased: _Phrased, reader: IndexReader, watch: Stopwatch) -> list[Hit]:
+        with watch.stage("retrieve"):
+            hits = self._retriever.retrieve(phrased.query, k=_CANDIDATES, reader=reader, vectors=phrased.vectors)
         with watch.stage("rerank"):
-            hits = self._reranker.rerank(query, hits, reader.statistics, k=_CANDIDATES)
-        return _Found(query, vectors[0], hits)
+            return self._reranker.rerank(
+                phrased.query,
+                hits,
+                reader.statistics,
+                k=_CANDIDATES,
+                vector=phrased.vectors[0],
+                sentence_vectors=reader.sentence_vectors([hit.chunk.chunk_id for hit in hits]),
+            )
 
     def _compose(
         self,
@@ -242,19 +251,7 @@ class Answerer:
         chunks = [item.chunk for sentence in composer.sentences for item in sentence.evidence]
         selector = self._selectors[interpretation.language]
         similarity = {hit.chunk.document_id: selector.similarity(hit, reader.statistics) for hit in reversed(hits)}
-        sources = {
-            chunk.document_id: Source(
-                document_id=chunk.document_id,
-                title=chunk.title,
-                publisher=chunk.publisher,
-                url=chunk.url,
-                similarity=similarity.get(chunk.document_id, 0.0),
-                authority=chunk.authority,
-                language=chunk.language,
-                kind=chunk.kind,
-            )
-            for chunk in chunks
-        }
+        sources = {chunk.document_id: Source.of(chunk, similarity=similarity.get(chunk.document_id, 0.0)) for chunk in chunks}
         further: dict[str, Link] = {link.url: link for chunk in chunks for link in chunk.further_reading}
         return Answer(
             sentences=tuple(composer.sentences),
@@ -282,21 +279,18 @@ class Answerer:
             return _REFUSALS[interpretation.intent]
         return self._selectors[interpretation.language].abstention_kind(interpretation, reader)
 
+    def _refuse(self, kind: AbstentionKind, phrased: _Phrased, watch: Stopwatch, hits: Sequence[Hit] = ()) -> Abstention:
+        """Say why not; where only a text is wanting, point to one in another language if there surely is one."""
+        interpretation, language = phrased.interpretation, phrased.interpretation.language
+        if kind in _FOR_WANT_OF_TEXT and interpretation.intent not in _REFUSALS:
+            held = frozenset(hit.chunk.topic for hit in hits if hit.chunk.topic)
+            with watch.stage("other_language"):
+                page = self._signpost.find(interpretation, phrased.vectors, self.reader, held_topics=held)
+            if page is not None and page.similarity >= self._similarity_threshold:
+                return Abstention(kind=AbstentionKind.IN_OTHER_LANGUAGE, language=language, sources=(page,))
+        return Abstention(kind=kind, language=language)
+
 
 def _go_on(budget: Budget) -> None:
     if budget.cancelled():
         raise Cancelled("The answer is no longer wanted.")
-
-
-def _without_search(interpretation: Interpretation) -> Reply | None:
-    """The reply to a message that asks nothing of the sources; None when they must be searched."""
-    language = interpretation.language
-    if interpretation.other_language:
-        return Courtesy(kind=NoticeKind.OTHER_LANGUAGE, language=language)
-    if interpretation.intent in _COURTESIES:
-        return Courtesy(kind=_COURTESIES[interpretation.intent], language=language)
-    if interpretation.needs_context:
-        return Clarification(kind=ClarificationKind.WHAT_IS_MEANT, language=language)
-    if interpretation.intent is Intent.OFF_TOPIC:
-        return Abstention(kind=AbstentionKind.OFF_TOPIC, language=language)
-    return None

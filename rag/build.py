@@ -1,7 +1,7 @@
 """Puts the answering line together from settings: the only place in `rag` that names its concrete parts."""
 
 from locales.language import Language
-from rag.answerer import Answerer
+from rag.answerer import Answerer, OpenReader
 from rag.errors import ModelUnavailable
 from rag.evidence import EvidenceSelector
 from rag.expander import Expander, Lexicon
@@ -17,7 +17,11 @@ from rag.writer import Writer
 
 
 def build_answerer(
-    settings: RagSettings, *, language_model: LanguageModel | None = None, embedder: Embedder | None = None
+    settings: RagSettings,
+    *,
+    language_model: LanguageModel | None = None,
+    embedder: Embedder | None = None,
+    open_reader: OpenReader | None = None,
 ) -> Answerer:
     """Load the models and open the index.
 
@@ -27,27 +31,33 @@ def build_answerer(
         settings: Where models and indexes lie, and which are used.
         language_model: Stands in for the configured generator.
         embedder: Stands in for the configured embedder.
+        open_reader: Stands in for the published indexes.
 
     Raises:
         ModelError: If a model is broken, or the embedder is missing.
     """
     embedder = embedder or load_embedder(settings.embedder, settings.home, settings.threads)
     language_model = language_model or _generator(settings)
-    store = IndexStore(settings.home / "index")
+    open_reader = open_reader or _published(settings, embedder)
     paraphraser = Paraphraser(language_model) if language_model is not None and settings.generator_expansion else None
     return Answerer(
-        open_reader=lambda language: store.open(language, embedder.fingerprint),
+        open_reader=open_reader,
         embedder=embedder,
         interpreter=Interpreter(),
         expander=Expander({language: Lexicon.load(language) for language in Language}),
         paraphraser=paraphraser,
-        retriever=Retriever(lambda language: store.open(language, embedder.fingerprint), embedder),
+        retriever=Retriever(open_reader, embedder),
         reranker=Reranker(),
         selectors={language: EvidenceSelector(language, embedder) for language in Language},
         writer=Writer(language_model) if language_model is not None else None,
         max_chunks=settings.max_context_chunks,
         similarity_threshold=settings.similarity_threshold,
     )
+
+
+def _published(settings: RagSettings, embedder: Embedder) -> OpenReader:
+    store = IndexStore(settings.home / "index")
+    return lambda language: store.open(language, embedder.fingerprint)
 
 
 def _generator(settings: RagSettings) -> LanguageModel | None:

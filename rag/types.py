@@ -144,7 +144,7 @@ class SupportedSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A page behind an answer; `similarity` is a calibrated figure from 0 to 1."""
+    """A page behind an answer, or one that is pointed to; `similarity` is a calibrated figure from 0 to 1."""
 
     document_id: str
     title: str
@@ -154,6 +154,20 @@ class Source:
     authority: Authority
     language: Language
     kind: DocumentKind = DocumentKind.ARTICLE
+
+    @classmethod
+    def of(cls, chunk: Chunk, *, similarity: float) -> "Source":
+        """The page that a chunk is from."""
+        return cls(
+            document_id=chunk.document_id,
+            title=chunk.title,
+            publisher=chunk.publisher,
+            url=chunk.url,
+            similarity=similarity,
+            authority=chunk.authority,
+            language=chunk.language,
+            kind=chunk.kind,
+        )
 
 
 class Preface(StrEnum):
@@ -185,14 +199,19 @@ class AbstentionKind(StrEnum):
     OWN_DOSE = "own_dose"
     READING = "reading"
     NO_CONTENT = "no_content"  # nothing has been published in this language
+    IN_OTHER_LANGUAGE = "in_other_language"  # none of its texts answers, and a page in another language may
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abstention:
-    """A chosen refusal."""
+    """A chosen refusal.
+
+    `sources` are pages in another language that are pointed to: nothing of them is quoted or translated. Empty for other kinds.
+    """
 
     kind: AbstentionKind
     language: Language
+    sources: tuple[Source, ...] = ()
 
 
 class ClarificationKind(StrEnum):

@@ -15,18 +15,50 @@ InputFile = Annotated[Path, typer.Option(exists=True, dir_okay=False, readable=T
 
 
 @evaluation.command("retrieval")
-def evaluate_retrieval(docs: InputFile, queries: InputFile, as_json: AsJson = False) -> None:
-    """Measure how well questions find their pages."""
+def evaluate_retrieval(
+    docs: Annotated[Path, typer.Option(exists=True, dir_okay=False, readable=True, help="Lines {id, lang, title, text, url?}.")],
+    queries: Annotated[
+        Path,
+        typer.Option(exists=True, dir_okay=False, readable=True, help="Lines {id, lang, question, gold: list of ids, set?}."),
+    ],
+    config: Annotated[
+        list[str] | None, typer.Option(help="A configuration; give it again for more. All that need no generator if not given.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(dir_okay=False, writable=True, help="Also write a report as HTML.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how well questions find their pages; a run that was killed goes on where it was when it is started again."""
     settings = start(quiet=True)
+    from bot.evaluation.retrieval import CONFIGS, check_configs
     from bot.evaluation.retrieval import evaluate_retrieval as measure
+    from bot.evaluation.retrieval_tables import print_problems, print_retrieval
     from bot.progress import counted_progress
-    from rag.models.load import load_embedder
+    from rag.evaluation.report import check_report, write_report
+    from rag.models.load import load_embedder, load_generator
 
-    with busy("Loading the embedder…"):
+    needs_generator = check_configs(config or CONFIGS)
+    if report:
+        check_report(report)
+    with busy("Loading the models…"):
         embedder = load_embedder(settings.embedder, settings.home, settings.threads)
+        generator = load_generator(settings.generator, settings.home, threads=settings.threads) if needs_generator else None
     with counted_progress(ERR) as progress:
-        figures = measure(docs, queries, embedder, cache_dir=settings.home / "eval", progress=progress)
-    print_figures(figures, OUT, as_json=as_json)
+        figures = measure(
+            docs,
+            queries,
+            embedder,
+            cache_dir=settings.home / "eval",
+            configs=config or CONFIGS,
+            generator=generator,
+            progress=progress,
+        )
+    if report:
+        write_report(figures, report)
+    if as_json:
+        print_figures(figures, OUT, as_json=True)
+        print_problems(figures["problems"], ERR)
+    else:
+        print_retrieval(figures, OUT, ERR)
 
 
 @evaluation.command("safety")
@@ -127,6 +159,63 @@ def evaluate_ingestion(
         figures = {"nights": measure_nights(embedder, docs, limit, progress)}
         if answers:
             figures["answers"] = measure_answers_beside_a_run(settings, progress)
+    print_figures(figures, OUT, as_json=as_json)
+
+
+@evaluation.command("diseases")
+def evaluate_diseases(
+    without_generator: Annotated[
+        bool, typer.Option("--without-generator", help="Measure the index on diagnosis texts alone.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how well patients' first words find their condition, by diagnosis texts and by pseudo medical histories."""
+    settings = start(quiet=True)
+    from bot.evaluation.cached_embedder import CachedEmbedder
+    from bot.evaluation.diseases import evaluate_diseases as measure
+    from bot.evaluation.diseases import load_writer
+    from bot.progress import counted_progress
+    from rag.models.load import load_embedder
+
+    with busy("Loading the models…"):
+        embedder = CachedEmbedder(load_embedder(settings.embedder, settings.home, settings.threads), settings.home / "eval")
+        writer = None if without_generator else load_writer(settings)
+    with counted_progress(ERR) as progress:
+        figures = measure(embedder, writer=writer, cache_dir=settings.home / "eval", progress=progress)
+    embedder.save()
+    print_figures(figures, OUT, as_json=as_json)
+
+
+@evaluation.command("cross-language")
+def evaluate_cross_language(
+    half: Annotated[Half, typer.Option(help="The half that is tuned on, or the one that is only reported.")] = Half.DEV,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how well questions find their page in the other language, and who is pointed there, rightly and wrongly."""
+    settings = start(quiet=True)
+    from dataclasses import replace
+
+    from bot.evaluation.cached_embedder import CachedEmbedder
+    from bot.evaluation.cross_language import Lines
+    from bot.evaluation.cross_language import evaluate_cross_language as measure
+    from bot.evaluation.shipped import lay_other_questions, lay_questions, page_questions
+    from bot.loading import rag_settings
+    from bot.progress import counted_progress
+    from rag.build import build_answerer
+    from rag.models.load import NO_MODEL, load_embedder
+    from rag.store import IndexStore
+
+    with busy("Loading the embedder…"):
+        embedder = CachedEmbedder(load_embedder(settings.embedder, settings.home, settings.threads), settings.home / "eval")
+    store, quoting = IndexStore(settings.home / "index"), replace(rag_settings(settings), generator=NO_MODEL)
+    lines = Lines.of(
+        lambda language: store.open(language, embedder.fingerprint),
+        embedder,
+        lambda open_reader: build_answerer(quoting, embedder=embedder, open_reader=open_reader),
+    )
+    with counted_progress(ERR) as progress:
+        figures = measure([lay_questions(half), page_questions(half)], [lay_other_questions(half)], lines, progress)
+    embedder.save()
     print_figures(figures, OUT, as_json=as_json)
 
 

@@ -36,6 +36,16 @@ def page_questions(half: Half) -> Path:
     return _ROOT / "questions" / f"starter_{half.value}.jsonl"
 
 
+def lay_questions(half: Half) -> Path:
+    """Two or three lay questions a starter page and language."""
+    return _ROOT / "questions" / f"lay_{half.value}.jsonl"
+
+
+def lay_other_questions(half: Half) -> Path:
+    """Lay questions that no starter page answers: near misses, and other matters."""
+    return _ROOT / "questions" / f"lay_other_{half.value}.jsonl"
+
+
 def coverage_questions() -> tuple[Path, ...]:
     """All that the decision whether a question is covered may be fitted to: on a page's topic, near one, or on other matters."""
     names = ("coverage_topics", "coverage_more", "coverage_dev", "topicality_dev", "starter_dev")

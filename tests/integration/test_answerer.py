@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -228,9 +228,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     return build_home(tmp_path_factory.mktemp("home"), "it", "es")
 
 
-def ask(answerer: Answerer, text: str, *earlier: str, language: Language | None = None, **limits: object) -> AnsweringRun:
-    prior = language if earlier else None
-    return answerer.answer(Question(text=text, earlier=earlier, language_prior=prior), **limits)  # type: ignore[arg-type]
+def ask(
+    answerer: Answerer,
+    text: str,
+    *earlier: str,
+    language: Language | None = None,
+    chosen: Language | None = None,
+    **limits: object,
+) -> AnsweringRun:
+    question = Question(text=text, earlier=earlier, language=chosen, language_prior=language if earlier else None)
+    return answerer.answer(question, **limits)  # type: ignore[arg-type]
 
 
 def answered(run: AnsweringRun) -> Answer:
@@ -428,7 +435,7 @@ def test_a_draft_in_the_other_language_is_dropped(home: Home) -> None:
 
 
 def test_a_language_without_pages_says_so_instead_of_answering_in_another(tmp_path: Path) -> None:
-    reply = ask(build_home(tmp_path, "it").extractive(), ASKED[SPANISH]).reply
+    reply = ask(build_home(tmp_path, "it").extractive(), "¿Qué es el insomnio?").reply
 
     assert reply == Abstention(kind=AbstentionKind.NO_CONTENT, language=SPANISH)
 
@@ -439,6 +446,79 @@ def test_a_missing_index_is_said_and_the_generator_is_not_asked(tmp_path: Path, 
 
     assert ask(answerer, ASKED[language]).reply == Abstention(kind=AbstentionKind.NO_CONTENT, language=language)
     assert model.prompts == []
+
+
+MOSQUITO = """---
+topic: dengue
+language: es
+title: Dengue, zika y chikungunya
+url: https://editor.example/dengue
+---
+## Qué es
+
+El dengue es una infección causada por un virus. El dengue, el zika y el chikungunya los transmite un mosquito.
+
+## Síntomas
+
+El dengue da fiebre alta. El zika y el chikungunya dan fiebre más baja.
+
+## Qué hacer
+
+Con el dengue, el zika o el chikungunya descanse y beba agua.
+"""
+ABOUT_MOSQUITOES = "Dengue, zika, chikungunya?"
+
+
+def pointing_home(path: Path, *folders: str) -> Home:
+    (path / "es").mkdir()
+    (path / "es" / "dengue.md").write_text(MOSQUITO, encoding="utf-8")
+    return build_home(path, *folders)
+
+
+@pytest.mark.parametrize("folders", [("es",), ("it", "es")])
+def test_who_is_refused_is_pointed_to_a_page_that_only_the_other_language_has(tmp_path: Path, folders: tuple[str, ...]) -> None:
+    home = pointing_home(tmp_path, *folders)
+    answerer, model = home.answerer("Il dengue è una infezione.")
+    home.embedder.queries.clear()
+    run = ask(answerer, ABOUT_MOSQUITOES, chosen=ITALIAN)
+
+    assert isinstance(run.reply, Abstention)
+    assert (run.reply.kind, run.reply.language) == (AbstentionKind.IN_OTHER_LANGUAGE, ITALIAN)
+    assert [(page.title, page.url, page.language) for page in run.reply.sources] == [
+        ("Dengue, zika y chikungunya", "https://editor.example/dengue", SPANISH)
+    ]
+    assert model.prompts == []
+    assert len(home.embedder.queries) == len(set(home.embedder.queries))  # nothing is embedded twice
+    assert "other_language" in run.timings_s
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Celiachia, quali rimedi?", AbstentionKind.NO_CONTENT),
+        ("Chi ha vinto il Giro 1998?", AbstentionKind.OFF_TOPIC),
+        ("Quanti mg di paracetamolo devo dare a mio figlio con dengue, zika o chikungunya?", AbstentionKind.NO_CONTENT),
+    ],
+)
+def test_what_is_no_matter_of_the_other_languages_pages_is_refused_as_ever(
+    tmp_path: Path, text: str, kind: AbstentionKind
+) -> None:
+    reply = ask(pointing_home(tmp_path, "es").extractive(), text, chosen=ITALIAN).reply
+
+    assert reply == Abstention(kind=kind, language=ITALIAN)
+
+
+def test_a_page_that_is_less_similar_than_the_operator_allows_is_not_pointed_to(tmp_path: Path) -> None:
+    home = pointing_home(tmp_path, "es")
+    strict = build_answerer(replace(home.settings(), similarity_threshold=1.0), embedder=home.embedder)
+
+    reply = ask(strict, ABOUT_MOSQUITOES, chosen=ITALIAN).reply
+    assert reply == Abstention(kind=AbstentionKind.NO_CONTENT, language=ITALIAN)
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_an_answer_never_looks_into_the_other_language(home: Home, language: Language) -> None:
+    assert "other_language" not in ask(home.extractive(), ASKED[language]).timings_s
 
 
 @pytest.mark.parametrize("language", list(Language))

@@ -37,7 +37,7 @@ def test_the_record_of_an_answer_has_the_form_of_the_interface() -> None:
     page = "https://bot.example.org/sources/starter-it-fever"
     quote = {"chunk_id": "starter-it-fever#1", "url": page, "quote": "Chiami 112.", "alignment": 0.93}
     assert record["sentences"] == [{"text": "Chiami 112.", "kind": "written", "evidence": [quote]}]
-    assert record["sources"] == [{"title": "Febbre", "publisher": "Editore", "url": page, "similarity": 0.8}]
+    assert record["sources"] == [{"title": "Febbre", "publisher": "Editore", "url": page, "similarity": 0.8, "language": "it"}]
     assert "112" in record["disclaimer"]
     assert {"gate", "first_sentence", "total"} <= set(record["timings_s"])
 
@@ -64,6 +64,16 @@ def test_an_abstention_has_words_and_no_sentences() -> None:
     assert (record["outcome"], record["sentences"], record["disclaimer"]) == ("abstention", [], "")
     assert record["text"]
     assert record["timings_s"]["first_sentence"] is None
+
+
+def test_a_page_that_is_pointed_to_is_a_source_of_the_record_with_its_language() -> None:
+    page = source(title="Fiebre", language=Language.SPANISH, similarity=0.31)
+    one, _ = asker(Abstention(kind=AbstentionKind.IN_OTHER_LANGUAGE, language=Language.ITALIAN, sources=(page,)))
+    record = one.record(one.ask("che cos'è la febbre?"))
+    shown = {"title": "Fiebre", "publisher": "Editore", "url": "https://esempio.it/febbre", "similarity": 0.31, "language": "es"}
+    assert (record["outcome"], record["language"], record["sentences"]) == ("abstention", "it", [])
+    assert record["sources"] == [shown]
+    assert "in spagnolo" in record["text"]
 
 
 def test_a_question_about_an_emergency_condition_shows_the_number_first() -> None:

@@ -3,7 +3,7 @@ import pytest
 from bot.outcomes import Apology, Escalation, Notice, Outcome, Topic, from_reply, kind_of
 from locales.language import Language
 from rag.types import Abstention, AbstentionKind, Clarification, ClarificationKind, Courtesy, NoticeKind
-from tests.builders import answer, red_flag
+from tests.builders import answer, red_flag, source
 
 IT = Language.ITALIAN
 
@@ -26,6 +26,7 @@ def test_other_replies_are_outcomes_as_they_are() -> None:
         (answer(), "answer"),
         (Clarification(kind=ClarificationKind.WHAT_IS_MEANT, language=IT), "clarification"),
         (Abstention(kind=AbstentionKind.OFF_TOPIC, language=IT), "abstention"),
+        (Abstention(kind=AbstentionKind.IN_OTHER_LANGUAGE, language=IT, sources=(source(),)), "abstention"),
         (Escalation(red_flag=red_flag(), language=IT), "escalation"),
         (Notice(topic=Topic.HELP, language=IT), "notice"),
         (Apology(language=IT), "apology"),

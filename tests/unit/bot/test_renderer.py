@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,13 +10,14 @@ from bot.outcomes import Apology, Escalation, Notice, Topic
 from bot.renderer import Reader, Renderer
 from bot.safety import Level
 from bot.source_address import SourceAddresses
+from channels import markup
 from channels.messages import OutboundMessage, Platform
 from ingest.sources import load_sources
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
 from rag.documents import Authority, DocumentKind, Link
-from rag.types import Abstention, AbstentionKind, Clarification, ClarificationKind, Preface
+from rag.types import Abstention, AbstentionKind, Clarification, ClarificationKind, Preface, Source
 from tests.builders import answer, red_flag, sentence, source
 
 IT, ES = Language
@@ -117,11 +119,50 @@ def test_that_answers_are_quotes_is_said_once() -> None:
 
 
 @pytest.mark.parametrize("language", list(Language))
-@pytest.mark.parametrize("kind", list(AbstentionKind))
+@pytest.mark.parametrize("kind", [kind for kind in AbstentionKind if kind is not AbstentionKind.IN_OTHER_LANGUAGE])
 def test_every_abstention_has_words(kind: AbstentionKind, language: Language) -> None:
     message = renderer().render(Abstention(kind=kind, language=language), reader())
     assert message.paragraphs[0]
     assert not message.links
+
+
+def pointer(page: Source, language: Language = IT) -> Abstention:
+    return Abstention(kind=AbstentionKind.IN_OTHER_LANGUAGE, language=language, sources=(page,))
+
+
+SPANISH_PAGE = source(title="Fiebre", publisher="Editor", url="https://ejemplo.es/fiebre", language=ES)
+
+
+def test_a_page_in_another_language_is_named_as_such_with_its_link_and_the_helpline() -> None:
+    message = renderer().render(pointer(SPANISH_PAGE), reader())
+    assert "in italiano non ho trovato" in message.paragraphs[0]
+    assert "una pagina in spagnolo" in message.paragraphs[0]
+    assert "112" in message.paragraphs[1]
+    assert "116117" in message.paragraphs[-1]
+    assert message.links_heading == "Pagina in spagnolo"
+    assert [(link.label, link.url) for link in message.links] == [("Fiebre — Editor (in spagnolo)", "https://ejemplo.es/fiebre")]
+    assert message.closing == ()
+    assert "{" not in everything(message)
+
+
+def test_an_italian_page_is_named_to_a_spanish_reader_in_spanish() -> None:
+    message = renderer().render(pointer(source(), ES), reader("MX"))
+    assert "En mis fuentes en español no encontré" in message.paragraphs[0]
+    assert "911" in message.paragraphs[1]
+    assert (message.links_heading, message.links[0].label) == ("Página en italiano", "Febbre — Editore (en italiano)")
+
+
+def test_a_page_that_is_pointed_to_is_said_to_be_unreviewed_where_it_is() -> None:
+    page = replace(SPANISH_PAGE, authority=Authority.DEMONSTRATION, url=None, document_id="starter-es-flu")
+    message = renderer().render(pointer(page), reader())
+    assert "non ancora rivisto" in "".join(message.closing)
+    assert (message.links[0].url, message.links[0].label) == (None, "Fiebre — Editor (in spagnolo) · starter/es/flu.md")
+
+
+@pytest.mark.parametrize("mark_up", [markup.html, markup.whatsapp, markup.plain])
+def test_a_page_in_another_language_can_be_opened_from_every_messenger(mark_up: Callable[[markup.Block], str]) -> None:
+    shown = [mark_up(block) for block in markup.blocks(renderer().render(pointer(SPANISH_PAGE), reader()))]
+    assert any("Pagina in spagnolo" in block and "https://ejemplo.es/fiebre" in block for block in shown)
 
 
 def test_only_a_health_question_without_an_answer_gets_the_helpline() -> None:

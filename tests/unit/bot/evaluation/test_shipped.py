@@ -18,6 +18,8 @@ def test_each_set_is_shipped_in_both_halves(half: Half) -> None:
         shipped.safety_phrases,
         shipped.category_phrases,
         shipped.page_questions,
+        shipped.lay_questions,
+        shipped.lay_other_questions,
         shipped.topicality_questions,
         shipped.alignment_pairs,
     ):
