@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass, fields
 
 from locales.language import Language
 from rag.corpus import CorpusStatistics, lexical_column
+from rag.fusion import deviations
 from rag.intents import IntentWords, folded
 from rag.text import content_tokens, lexical_tokens, stem, stop_words
 from rag.types import Hit
@@ -105,7 +106,7 @@ def coverage_signs(
         score=score / _SCORE,
         lead=(score - others) / _LEAD,
         agreement=sum(hit.chunk.document_id == best for hit in hits[:_FIRST]) / _FIRST,
-        nearness=_deviations(max(hit.dense for hit in hits), statistics) / _NEARNESS,
+        nearness=deviations(max(hit.dense for hit in hits), statistics) / _NEARNESS,
         page_words=sum(weight[token] for token in tokens if token in told) / total,
         page_named=sum(weight[token] for token in tokens if token in headings) / total,
         translated=float(is_translated),
@@ -138,11 +139,7 @@ def _names_topic(lower: str, words: IntentWords, *, says_more: bool) -> bool:
 
 def nearness(cosine: float, statistics: CorpusStatistics) -> float:
     """A cosine as a figure from 0 to 1 that means the same with any embedder: 0.5 at four deviations over the background."""
-    return 1.0 / (1.0 + math.exp(-(_deviations(cosine, statistics) - 4.0) / 1.2))
-
-
-def _deviations(cosine: float, statistics: CorpusStatistics) -> float:
-    return (cosine - statistics.background_mean) / max(statistics.background_std, 1e-6)
+    return 1.0 / (1.0 + math.exp(-(deviations(cosine, statistics) - 4.0) / 1.2))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,12 @@ def combined(dense: float, lexical: float, statistics: CorpusStatistics, weights
     BM25 is taken as it is, not scaled to the best hit of the question. It sums over the words of the question, weighted by how
     rare they are; so it counts little in a question of one common word, and much in a long story whose vector says nothing.
     """
-    spread = statistics.background_std or 1.0
-    return (dense - statistics.background_mean) / spread + weights.lexical * lexical
+    return deviations(dense, statistics) + weights.lexical * lexical
+
+
+def deviations(cosine: float, statistics: CorpusStatistics) -> float:
+    """A cosine in deviations of the background: how far it stands out from that of unrelated texts."""
+    return (cosine - statistics.background_mean) / (statistics.background_std or 1.0)
 
 
 def fuse(dense: Sequence[Hit], lexical: Sequence[Hit], statistics: CorpusStatistics, weights: FusionWeights) -> list[Hit]:

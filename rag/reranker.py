@@ -1,13 +1,17 @@
-"""The candidates of a question in their final order: each one's exact BM25, with the corpus's own figures, beside its cosine."""
+"""The candidates of a question in their final order: words, meaning, nearest sentence, and whether they tell what is asked."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
+import numpy as np
 from rank_bm25 import BM25Okapi
 
 from rag import text
+from rag.aspects import AspectWords
 from rag.corpus import CorpusStatistics, lexical_column
-from rag.fusion import FusionWeights, ranked
+from rag.fusion import FusionWeights, deviations, ranked
+from rag.models.protocols import Vectors
 from rag.types import Hit, Query
 
 # As the full-text index has them.
@@ -15,26 +19,62 @@ _K1 = 1.2
 _B = 0.75
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankWeights:
+    """What a candidate's nearest sentence and what it tells count, in the unit of `FusionWeights`; see docs/adr/0016."""
+
+    sentence: float = 0.3  # of the cosine, the rest is the passage's
+    aspect: float = 0.5
+
+
 class Reranker:
-    """Orders candidates by their words and their meaning together; it never drops one for a low score."""
+    """Orders candidates; it never drops one for a low score."""
 
-    def __init__(self, weights: FusionWeights | None = None) -> None:
+    def __init__(self, weights: FusionWeights | None = None, rerank_weights: RerankWeights | None = None) -> None:
         self._weights = weights or FusionWeights()
+        self._rerank = rerank_weights or RerankWeights()
 
-    def rerank(self, query: Query, hits: Sequence[Hit], statistics: CorpusStatistics, k: int = 5) -> list[Hit]:
+    def rerank(
+        self,
+        query: Query,
+        hits: Sequence[Hit],
+        statistics: CorpusStatistics,
+        k: int = 5,
+        *,
+        vector: Vectors | None = None,
+        sentence_vectors: Mapping[str, Vectors] = MappingProxyType({}),
+    ) -> list[Hit]:
         """Order `hits` anew and return the `k` best, with `lexical` set for all of them.
 
         The index gives a BM25 score only to its first hits; a chunk found by meaning alone, or by an expansion, gets here what
-        the patient's own words are worth in it.
+        the patient's own words are worth in it. A long passage on many things is as near as its nearest sentence, in part.
+
+        Args:
+            query: The question.
+            hits: The candidates, fused.
+            statistics: Figures of the corpus.
+            k: Most hits.
+            vector: The embedded question, unit length.
+            sentence_vectors: Vectors of the candidates' sentences by chunk id; one without is as near as its passage.
         """
         tokens = text.query_tokens(query.question, query.language)
-        scores = bm25_scores(tokens, [lexical_column(hit.chunk).split() for hit in hits], statistics)
-        return ranked(
-            [
-                replace(hit, score=hit.score + self._weights.lexical * (score - hit.lexical), lexical=score)
-                for hit, score in zip(hits, scores, strict=True)
-            ]
-        )[:k]
+        passages = [lexical_column(hit.chunk).split() for hit in hits]
+        scores = bm25_scores(tokens, passages, statistics)
+        words = AspectWords.load(query.language)
+        asked = words.asked(query.question)
+        reranked = []
+        for hit, passage, score in zip(hits, passages, scores, strict=True):
+            gain = self._weights.lexical * (score - hit.lexical)
+            gain += self._rerank.aspect * words.told(asked, hit.chunk, passage)
+            gain += self._nearer_by(hit, vector, sentence_vectors.get(hit.chunk.chunk_id), statistics)
+            reranked.append(replace(hit, score=hit.score + gain, lexical=score))
+        return ranked(reranked)[:k]
+
+    def _nearer_by(self, hit: Hit, vector: Vectors | None, sentences: Vectors | None, statistics: CorpusStatistics) -> float:
+        if vector is None or sentences is None or not len(sentences):
+            return 0.0
+        nearest = float(np.max(sentences @ vector))
+        return self._rerank.sentence * (deviations(nearest, statistics) - deviations(hit.dense, statistics))
 
 
 def bm25_scores(tokens: Sequence[str], passages: Sequence[Sequence[str]], statistics: CorpusStatistics) -> list[float]:

@@ -84,9 +84,11 @@ def _measure(
         interpretation = interpreter.interpret(Question(text=row["text"], language=Language(row["lang"])))
         reader = open_reader(interpretation.language)
         query = expander.expand(interpretation)
-        hits = reranker.rerank(query, retriever.retrieve(query, k=_CANDIDATES, reader=reader), reader.statistics, k=_CANDIDATES)
+        vector = embedder.embed_queries([interpretation.meaning])[0]
+        hits = retriever.retrieve(query, k=_CANDIDATES, reader=reader)
+        sentences = reader.sentence_vectors([hit.chunk.chunk_id for hit in hits])
+        hits = reranker.rerank(query, hits, reader.statistics, k=_CANDIDATES, vector=vector, sentence_vectors=sentences)
         if hits:
-            vector = embedder.embed_queries([interpretation.meaning])[0]
             selector = selectors[interpretation.language]
             judged = selector.judge(interpretation, hits, reader, vector, expansions=query.expansions)
             measured.append(Measured(kind=_kind(row, judged.page[0].chunk.topic), signs=judged.signs))

@@ -1,10 +1,13 @@
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from rag.corpus import CorpusStatistics, lexical_column
 from rag.fusion import FusionWeights
-from rag.reranker import Reranker, bm25_scores
+from rag.models.protocols import Vectors
+from rag.reranker import Reranker, RerankWeights, bm25_scores
 from rag.text import lexical_tokens
 from rag.types import Hit, Query
 from tests.integration.pages import ITALIAN, Page
@@ -65,3 +68,109 @@ def test_a_corpus_of_one_page_scores_above_zero_h27() -> None:
 def test_only_the_best_are_returned() -> None:
     hits = [found(str(place), "Febbre", "La febbre", score=float(place)) for place in range(8)]
     assert [hit.chunk.document_id for hit in Reranker().rerank(question("febbre"), hits, STATISTICS, k=3)] == ["7", "6", "5"]
+
+
+QUESTION_VECTOR: Vectors = np.array([1.0, 0.0], dtype=np.float32)
+WORDS_ALONE = RerankWeights(sentence=0.0, aspect=0.0)
+
+
+def sentences(*cosines: float) -> Vectors:
+    """Unit vectors of sentences that stand at these cosines to the question."""
+    return np.array([[cosine, (1.0 - cosine**2) ** 0.5] for cosine in cosines], dtype=np.float32).reshape(-1, 2)
+
+
+def order(hits: Sequence[Hit]) -> list[str]:
+    return [hit.chunk.document_id for hit in hits]
+
+
+def test_a_passage_with_a_near_sentence_rises_above_one_whose_sentences_are_all_as_far_as_itself() -> None:
+    hits = [found("a", "Febbre", "La febbre"), found("b", "Febbre", "La febbre")]
+    vectors = {"a:0": sentences(0.85, 0.85), "b:0": sentences(0.2, 0.95)}
+
+    best = Reranker().rerank(question("febbre"), hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)
+
+    assert order(best) == ["b", "a"]
+    assert best[0].score - best[1].score == pytest.approx(
+        RerankWeights().sentence * (0.95 - 0.85) / STATISTICS.background_std, rel=1e-4
+    )
+
+
+def test_a_passage_whose_nearest_sentence_is_far_sinks() -> None:
+    hits = [found("a", "Febbre", "La febbre"), found("b", "Febbre", "La febbre")]
+    vectors = {"a:0": sentences(0.6, 0.7)}
+
+    best = Reranker().rerank(question("febbre"), hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)
+
+    assert order(best) == ["b", "a"]
+
+
+@pytest.mark.parametrize("vectors", [{}, {"a:0": sentences()}, {"z:0": sentences(1.0)}])
+def test_candidates_without_sentence_vectors_keep_their_scores(vectors: dict[str, Vectors]) -> None:
+    hits = [found("a", "Febbre", "La febbre", score=2.0), found("b", "Tosse", "La tosse", score=1.0)]
+
+    with_vectors = Reranker().rerank(question("febbre"), hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)
+
+    assert with_vectors == Reranker().rerank(question("febbre"), hits, STATISTICS)
+
+
+def test_sentence_vectors_count_nothing_without_the_questions_own() -> None:
+    hits = [found("a", "Febbre", "La febbre", score=1.0), found("b", "Febbre", "La febbre")]
+
+    best = Reranker().rerank(question("febbre"), hits, STATISTICS, sentence_vectors={"b:0": sentences(1.0)})
+
+    assert best == Reranker().rerank(question("febbre"), hits, STATISTICS)
+
+
+def test_a_passage_that_tells_what_is_asked_rises_above_an_equal_one() -> None:
+    hits = [found("a", "Febbre", "Dura poco, beva spesso."), found("b", "Febbre", "La provoca un virus, beva spesso.")]
+    asked = question("da cosa dipende la febbre")
+
+    assert order(Reranker().rerank(asked, hits, STATISTICS)) == ["b", "a"]
+    assert order(Reranker().rerank(question("febbre"), hits, STATISTICS)) == ["a", "b"]
+
+
+def test_weights_of_zero_give_the_order_and_scores_of_the_words_alone() -> None:
+    hits = [
+        found("a", "Febbre", "Si cura con il riposo.", score=1.0),
+        found("b", "Febbre", "Un virus la provoca sempre.", score=0.9),
+        found("c", "Tosse", "La tosse secca.", score=0.5),
+    ]
+    vectors = {"b:0": sentences(0.99), "c:0": sentences(1.0)}
+    asked = question("da cosa dipende la febbre")
+
+    best = Reranker(rerank_weights=WORDS_ALONE).rerank(asked, hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)
+
+    assert order(best) == ["a", "b", "c"]
+    assert [hit.score - FusionWeights().lexical * hit.lexical for hit in best] == pytest.approx([1.0, 0.9, 0.5])
+    assert order(Reranker().rerank(asked, hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)) != ["a", "b", "c"]
+
+
+def test_no_candidate_is_dropped_however_far_its_sentences_and_whatever_it_tells() -> None:
+    hits = [found(str(place), "Febbre", "Si cura così.", score=-float(place)) for place in range(5)]
+    vectors = {f"{place}:0": sentences(-1.0) for place in range(5)}
+
+    best = Reranker().rerank(question("cos'è la febbre"), hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)
+
+    assert sorted(order(best)) == ["0", "1", "2", "3", "4"]
+
+
+def test_equal_candidates_are_ordered_by_their_ids_however_they_come() -> None:
+    hits = [found(name, "Febbre", "La febbre è un virus.") for name in ("c", "a", "b")]
+    vectors = {f"{name}:0": sentences(0.9) for name in ("a", "b", "c")}
+
+    for came in (hits, hits[::-1]):
+        best = Reranker().rerank(
+            question("cosa causa la febbre"), came, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors
+        )
+        assert order(best) == ["a", "b", "c"]
+
+
+def test_a_corpus_whose_background_has_no_spread_divides_nothing() -> None:
+    flat = replace(STATISTICS, background_std=0.0)
+    hits = [found("a", "Febbre", "La febbre"), found("b", "Febbre", "La febbre")]
+    vectors = {"b:0": sentences(0.95)}
+
+    assert order(Reranker().rerank(question("febbre"), hits, flat, vector=QUESTION_VECTOR, sentence_vectors=vectors)) == [
+        "b",
+        "a",
+    ]
