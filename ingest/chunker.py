@@ -125,8 +125,9 @@ def _questions(document: Document, section: Section, chunk_id: str) -> list[Surf
 
 
 def _names(document: Document, chunks: Sequence[Chunk]) -> list[Surface]:
-    """Each other name of the page, and what else was asked: who types only one of them mostly tells what is felt."""
-    names = (*document.synonyms, *document.asked[1:])
+    """Each other name of the page, and what is or was asked about it: who types only a name mostly tells what is felt."""
+    passage = 1 if document.kind is DocumentKind.FORUM else 0  # a thread's passage is found by its first question
+    names = (*document.synonyms, *document.asked[passage:])
     return [Surface(kind=SurfaceKind.QUESTION, text=name, chunk_id=symptom_chunk(chunks).chunk_id) for name in names if chunks]
 
 

@@ -138,6 +138,7 @@ def _markdown_page(text: str, file: Path, root: Path, source: SourceRow) -> Docu
         reviewed_on=matter.reviewed_on,
         topic=matter.topic,
         synonyms=tuple(dict.fromkeys(matter.synonyms)),
+        asked=tuple(dict.fromkeys(matter.asked)),
         further_reading=tuple(Link(title=r.title, publisher=r.publisher, url=r.url) for r in matter.further_reading),
     )
 

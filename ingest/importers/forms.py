@@ -12,12 +12,14 @@ from locales.language import Language
 LONGEST_LINE = 250
 """Characters of a title and the like. Each is embedded whole, a title again with every publication: 10,000 take seconds."""
 
-Text = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=LONGEST_LINE),
-    BeforeValidator(lambda v: normal(v).strip() if isinstance(v, str) else v),
-]
+LONGEST_QUESTION = 1_000
+"""Characters of what a patient asks: a story of a hundred words has six hundred."""
 
+_Normal = BeforeValidator(lambda v: normal(v).strip() if isinstance(v, str) else v)
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_LINE), _Normal]
+
+Asked = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_QUESTION), _Normal]
 
 Url = Annotated[WebAddress | None, BeforeValidator(lambda v: v or None)]
 
@@ -39,6 +41,7 @@ class FrontMatter(BaseModel):
     language: Language
     topic: Text | None = None
     synonyms: list[Text] = Field(default_factory=list)
+    asked: list[Asked] = Field(default_factory=list)
     url: Url = None
     reviewed_on: date | None = None
     further_reading: list[_FurtherReading] = Field(default_factory=list)

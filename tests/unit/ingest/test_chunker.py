@@ -8,7 +8,7 @@ from ingest.importers.folder import read_folder
 from ingest.importers.plain import plain_lines
 from ingest.sources import SourceRow
 from locales.language import Language
-from rag.documents import Authority, Chunk, Document, Surface, SurfaceKind
+from rag.documents import Authority, Chunk, Document, DocumentKind, Surface, SurfaceKind
 from tests.builders import starter_sources
 
 
@@ -204,6 +204,44 @@ def test_synonyms_of_a_page_that_tells_no_symptoms_find_its_beginning() -> None:
     chunks, surfaces = cut("## Dosi\n\nSono due.\n\n## Richiami\n\nOgni dieci anni.", synonyms=("vaccino",))
 
     assert [surface.chunk_id for surface in surfaces if surface.text == "vaccino"] == [chunks[0].chunk_id]
+
+
+ASKED = ("ho i brividi da ieri", "mi fanno male le ossa", "quanto dura")
+
+
+def test_article_is_found_by_all_that_is_asked_about_it_at_the_section_that_tells_the_symptoms() -> None:
+    chunks, surfaces = cut("## Che cos'è\n\nÈ un virus.\n\n## Sintomi\n\nDà febbre.", asked=ASKED)
+    found = [surface for surface in surfaces if surface.text in ASKED]
+
+    assert [surface.text for surface in found] == list(ASKED)
+    assert {(surface.kind, surface.chunk_id) for surface in found} == {(SurfaceKind.QUESTION, chunks[1].chunk_id)}
+
+
+def test_what_is_asked_about_an_article_takes_no_passages_place() -> None:
+    text = "## Sintomi\n\nDà febbre."
+    plain, asked = (cut(text, asked=questions)[1] for questions in ((), ASKED))
+
+    assert [s for s in asked if s.kind is SurfaceKind.PASSAGE] == [s for s in plain if s.kind is SurfaceKind.PASSAGE]
+
+
+def test_forum_thread_has_its_first_question_as_its_passage_and_embeds_it_once() -> None:
+    _, surfaces = cut("Beva molto e riposi.", kind=DocumentKind.FORUM, asked=ASKED)
+
+    assert [(surface.kind, surface.text) for surface in surfaces] == [
+        (SurfaceKind.PASSAGE, ASKED[0]),
+        (SurfaceKind.QUESTION, ASKED[1]),
+        (SurfaceKind.QUESTION, ASKED[2]),
+    ]
+
+
+def test_what_is_asked_never_stands_in_a_chunk() -> None:
+    chunks, _ = cut("## Sintomi\n\nDà febbre.", asked=ASKED)
+
+    assert not any(question in chunk.text for chunk in chunks for question in ASKED)
+
+
+def test_page_without_text_has_no_surface_for_what_is_asked() -> None:
+    assert cut("## Sintomi", asked=ASKED) == ([], [])
 
 
 def test_section_without_a_heading_has_no_question() -> None:

@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from ingest.documents import content_hash
 from ingest.errors import SourceUnreadable
 from ingest.importers.folder import DEMONSTRATION_LINES, read_folder
+from ingest.importers.forms import LONGEST_QUESTION
 from ingest.sources import SourceRow
 from locales.language import Language
 from rag.documents import Authority, Document, Link
@@ -60,6 +62,50 @@ def test_markdown_page_carries_what_its_front_matter_says(tmp_path: Path) -> Non
     assert page.synonyms == ("febbre stagionale", "grippe")
     assert page.further_reading == (Link(title="Influenza", publisher="Ministero", url="https://esempio.it/influenza"),)
     assert page.url is None
+
+
+def with_asked(value: str) -> str:
+    return PAGE.replace("reviewed_on: null", f"asked: {value}\nreviewed_on: null")
+
+
+def test_what_patients_ask_is_kept_in_its_order_and_each_once_but_not_as_text(tmp_path: Path) -> None:
+    put(tmp_path, "flu.md", with_asked('\n  - "  ho i brividi, e tosse "\n  - quanto dura?\n  - quanto dura?'))
+
+    (page,) = read(tmp_path)
+
+    assert page.asked == ("ho i brividi, e tosse", "quanto dura?")
+    assert "brividi" not in page.text
+
+
+def test_page_need_not_say_what_patients_ask(tmp_path: Path) -> None:
+    put(tmp_path, "flu.md", PAGE)
+
+    assert read(tmp_path)[0].asked == ()
+
+
+def test_question_may_be_as_long_as_a_story(tmp_path: Path) -> None:
+    put(tmp_path, "flu.md", with_asked(f"[{'a' * LONGEST_QUESTION}]"))
+
+    assert read(tmp_path)[0].asked == ("a" * LONGEST_QUESTION,)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (f"[ciao, {'a' * (LONGEST_QUESTION + 1)}]", r"line 6: asked\.1: String should have at most 1000 characters"),
+        ('[ciao, " "]', r"line 6: asked\.1: String should have at least 1 character"),
+        ("ho i brividi", r"line 6: asked: Input should be a valid list"),
+        ("", r"line 6: asked: Input should be a valid list"),
+        ("{a: b}", r"line 6: asked: Input should be a valid list"),
+        ("[39]", r"line 6: asked\.0: Input should be a valid string"),
+        ("[ho la febbre: che faccio]", r"line 6: asked\.0: Input should be a valid string"),
+    ],
+)
+def test_question_that_cannot_be_embedded_is_named_with_its_line_and_fault(tmp_path: Path, value: str, said: str) -> None:
+    put(tmp_path, "flu.md", with_asked(value))
+
+    with pytest.raises(SourceUnreadable, match=said):
+        read(tmp_path)
 
 
 def test_demonstration_line_is_authority_and_not_text(tmp_path: Path) -> None:
@@ -197,6 +243,7 @@ def test_missing_or_empty_folder_fails(tmp_path: Path, name: str) -> None:
         {"title": "x"},
         {"text": "x"},
         {"synonyms": ("x",)},
+        {"asked": ("x",)},
         {"url": "https://x.it"},
         {"reviewed_on": date(2020, 1, 1)},
         {"further_reading": ()},
@@ -209,6 +256,15 @@ def test_hash_changes_with_whatever_a_reader_may_see(tmp_path: Path, change: dic
     (page,) = read(tmp_path)
 
     assert content_hash(replace(page, **change)) != page.content_hash
+
+
+def test_hash_changes_with_each_question_and_their_order(tmp_path: Path) -> None:
+    put(tmp_path, "flu.md", PAGE)
+    (page,) = read(tmp_path)
+
+    hashes = {content_hash(replace(page, asked=asked)) for asked in ((), ("a",), ("a", "b"), ("b", "a"), ("a b",))}
+
+    assert len(hashes) == 5
 
 
 def test_hash_does_not_change_with_the_time_of_reading(tmp_path: Path) -> None:
@@ -225,6 +281,15 @@ def test_starter_corpus_is_readable_and_marked_until_it_is_reviewed(row: SourceR
     assert {page.language for page in pages} == {row.language}
     assert all((page.authority is Authority.DEMONSTRATION) == (page.reviewed_on is None) for page in pages)
     assert not any(line in page.text for page in pages for line in DEMONSTRATION_LINES)
+
+
+@pytest.mark.parametrize("row", starter_sources(), ids=lambda row: row.id)
+def test_each_starter_page_is_asked_for_in_ten_ways_and_in_no_other_pages_words(row: SourceRow) -> None:
+    pages = list(read_folder(row.path, row))
+    said = Counter(" ".join(question.casefold().split()) for page in pages for question in page.asked)
+
+    assert {page.topic: len(page.asked) for page in pages if len(page.asked) != 10} == {}
+    assert [question for question, times in said.items() if times > 1] == []
 
 
 def test_starter_corpus_has_the_same_topics_in_both_languages() -> None:

@@ -126,7 +126,7 @@ def test_each_topic_has_a_row_for_the_clinician_who_will_sign_it() -> None:
 def test_front_matter_is_whole_and_the_page_unsigned(page: Path) -> None:
     values = front(page)
 
-    assert set(values) == {"topic", "language", "title", "synonyms", "reviewed_on", "further_reading"}
+    assert set(values) == {"topic", "language", "title", "synonyms", "asked", "reviewed_on", "further_reading"}
     assert (values["topic"], values["language"]) == (page.stem, page.parent.name)
     assert values["reviewed_on"] is None
     assert body(page).startswith(DEMONSTRATION_LINES)
