@@ -13,7 +13,8 @@ from ingest.run_progress import RunMonitor
 from ingest.sources import GoldenQuestion
 from ingest.staging import StagedPage
 from locales.language import Language
-from rag.errors import IndexMismatch, IndexMissing, PublicationRefused
+from rag.calibrator import FEWEST_PAGES, Calibrator
+from rag.errors import IndexMismatch, IndexMissing, PublicationRefused, RagError
 from rag.models.protocols import Embedder
 from rag.store import IndexReader, IndexStore
 
@@ -116,7 +117,11 @@ class Publisher:
         golden = self._golden(language, states, live or {})
         try:
             version = await self._write(
-                language, pages, retired, full=rebuild, check=lambda reader: _failed_check(reader, golden, self.embedder)
+                language,
+                pages,
+                retired,
+                full=rebuild,
+                check=lambda reader: _failed_check(reader, golden, self.embedder),
             )
         except PublicationRefused as error:
             return Publication(pages=len(states), problem=f"{language.value}: {error}", refused=True)
@@ -128,6 +133,7 @@ class Publisher:
             chunks=sum(len(page.chunks) for page in pages),
             surfaces=sum(len(page.surfaces) for page in pages),
             version=version,
+            problem=await self._calibrate(language, len(states)),
         )
 
     async def _knows_live(self, language: Language) -> bool:
@@ -160,6 +166,19 @@ class Publisher:
                 check=check,
             )
         )
+
+    async def _calibrate(self, language: Language, pages: int) -> str | None:
+        """Fit the decision whether a question is covered to what was published; returns why it could not be."""
+        if pages < FEWEST_PAGES:
+            return None
+        calibrator = Calibrator(self.embedder)
+        try:
+            await _to_the_end(
+                lambda: self.store.calibrate(language, self.embedder, lambda reader: calibrator.calibrate(language, reader))
+            )
+        except RagError as error:
+            return f"{language.value}: published, but not calibrated: {error}"
+        return None
 
     def _golden(self, language: Language, states: Mapping[str, PageState], live: Mapping[str, str]) -> tuple[GoldenQuestion, ...]:
         """The questions whose page was there before and still is."""

@@ -19,6 +19,7 @@ _FIRST = 5  # passages that evidence is chosen from
 _LEAD = 3.0  # what the figures of a question mostly lie below, so that the weights can be compared
 _SCORE = 8.0
 _NEARNESS = 5.0
+_LEANING = 3.0
 _STEM_LETTERS = 7  # stems of one family part late ("antibiot", "antibiotic"); at six, "hemorroid" would meet "hemorrag"
 
 
@@ -35,6 +36,7 @@ class CoverageSigns:
     translated: float  # whether the lexicon's other words for the question stand in its title or synonyms
     unnamed: float  # whether the question has a word of health that says of what, and no page among the best is named for it
     elsewhere: float  # whether it has a word of another field: cars, computers, money
+    leaning: float  # how much nearer it is to questions that the index covers than to others, in deviations
     says_of_what: bool = True  # False for a pain, a problem, a question without any subject
 
     @property
@@ -62,7 +64,7 @@ SIGN_NAMES = tuple(sign.name for sign in fields(CoverageSigns) if sign.name != "
 
 # Fitted by `salus eval fit-coverage` over the starter corpus with its default embedder; figures and alternatives are in
 # docs/adr/0011. A question whose page was not found best counts as uncovered: what another page says would be no answer.
-WEIGHTS = CoverageWeights(weights=(4.55, 1.69, 1.12, 0.45, 2.27, 1.44, 0.22, -0.72, -1.25), constant=-4.80)
+WEIGHTS = CoverageWeights(weights=(4.55, 1.69, 1.12, 0.45, 2.27, 1.44, 0.22, -0.72, -1.25, 0.0), constant=-4.80)
 THRESHOLD = 0.33
 
 
@@ -75,6 +77,7 @@ def coverage_signs(
     page: Sequence[Hit],
     statistics: CorpusStatistics,
     expansions: Sequence[str] = (),
+    leaning: float = 0.0,
 ) -> CoverageSigns:
     """Measure how far an index covers a question.
 
@@ -86,6 +89,8 @@ def coverage_signs(
         page: All passages of that page.
         statistics: Figures of the corpus.
         expansions: Other words for what the question says.
+        leaning: How much nearer it is to questions that the index covers than to others, as a difference of cosines; 0 where
+            the index knows of none.
     """
     words = IntentWords.load(language)
     lower = words.without_other_senses(folded(question))
@@ -112,6 +117,7 @@ def coverage_signs(
         translated=float(is_translated),
         unnamed=float(is_about_health and not is_translated and not any(token in names for token in topics)),
         elsewhere=float(words.is_elsewhere(lower)),
+        leaning=leaning / max(statistics.background_std, 1e-6) / _LEANING,
         says_of_what=is_translated or any(not words.unspecific.match_length(word, 0) for word in telling),
     )
 

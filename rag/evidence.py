@@ -89,7 +89,7 @@ class EvidenceSelector:
         text = interpretation.meaning
         vector = self._embedder.embed_queries([text])[0] if query_vector is None else query_vector
         judged = self.judge(interpretation, hits, reader, vector, expansions=expansions)
-        if WEIGHTS.probability(judged.signs) < THRESHOLD:
+        if not self.covers(judged, reader):
             return []
         best = hits[:_PASSAGES]
         passages = self._passages([*best, *self._beside(best, judged.page, self._asked(interpretation))], reader)
@@ -104,6 +104,12 @@ class EvidenceSelector:
         ]
         return self._best(found, question)
 
+    def covers(self, judged: JudgedPage, reader: IndexReader) -> bool:
+        """Whether a judged page answers the question, by what was fitted to the index when it was published."""
+        fitted = reader.calibration
+        weights, threshold = (fitted.weights, fitted.threshold) if fitted else (WEIGHTS, THRESHOLD)
+        return weights.probability(judged.signs) >= threshold
+
     def judge(
         self,
         interpretation: Interpretation,
@@ -112,6 +118,7 @@ class EvidenceSelector:
         vector: Vectors,
         *,
         expansions: Sequence[str] = (),
+        without: int | None = None,
     ) -> JudgedPage:
         """Choose the page that an answer would be made from, and measure how far it covers the question.
 
@@ -121,8 +128,10 @@ class EvidenceSelector:
             reader: The index that they come from.
             vector: The embedded question.
             expansions: Other words for the question, as they were searched.
+            without: The place of the question in the index's bank, if it is one of it, so that it is not judged by itself.
         """
         text = interpretation.meaning
+        leaning = reader.calibration.bank.lean(vector, without) if reader.calibration else 0.0
         worth = self._worth(hits[:_PASSAGES], self._naming_words(text, expansions, reader.statistics), interpretation.population)
         best = max(worth, key=lambda page: worth[page])
         page = reader.page(best, vector)
@@ -131,7 +140,14 @@ class EvidenceSelector:
             page=page,
             main_pages=frozenset(other for other, found in worth.items() if found >= worth[best] - _TIE),
             signs=coverage_signs(
-                text, self._language, best=best, hits=hits, page=page, statistics=reader.statistics, expansions=expansions
+                text,
+                self._language,
+                best=best,
+                hits=hits,
+                page=page,
+                statistics=reader.statistics,
+                expansions=expansions,
+                leaning=leaning,
             ),
         )
 

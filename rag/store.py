@@ -5,31 +5,30 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import lancedb
-from lancedb.index import FTS, BTree, HnswSq
 
 from locales.language import Language
 from rag import store_schema as schema
-from rag.documents import Chunk, Document, Surface, SurfaceKind
+from rag.calibration import Calibration
+from rag.documents import Chunk, Document, Surface
 from rag.errors import IndexMismatch, IndexMissing, PublicationRefused, StoreError
 from rag.index_figures import describe
-from rag.index_reader import IndexReader, Snapshot, read_rows
+from rag.index_reader import IndexReader, Snapshot, read_passages, read_rows
 from rag.models.protocols import Embedder, Vectors
+from rag.table_indexes import build_indexes, searched_parts
 
 _LIVE = "live"
 _REBUILD = "run `salus ingest --full`"
 
-# Above this an approximate vector index pays: exact search took 605 ms over 385,000 surfaces, the approximate one 13 ms.
-_APPROXIMATE_FROM = 50_000
-
 _WRITER_PATIENCE_S = 60.0  # a publication takes seconds; at 385,000 surfaces two or three minutes, and an event tries again
 _WRITER_PAUSE_S = 0.1
 
-_SETTLING_ROUNDS = 6  # compaction and index merging were done after two
+_WRITTEN_AT_ONCE = 8192  # rows
 _READ_ROUNDS = 5  # a publication may fall into one reading; five in a row are no accident
 
 # Zero age draws a warning of LanceDB's own; a millisecond means the same.
@@ -105,19 +104,44 @@ class IndexStore:
         )
         gone = {*retired, *(document.document_id for document in documents), *(chunk.document_id for chunk in chunks)}
         with self._usable(), self._writing():
+            calibration = self._live_calibration(language, embedder)
             table = self._replaced(language, added) if full else self._changed(language, added, gone, embedder)
-            _build_indexes(table)
+            build_indexes(table)
             metadata = describe(table, embedder)
+            metadata = replace(metadata, calibration=calibration)
             path = self._metadata_path(language, table.version)
             path.write_text(schema.encode_metadata(metadata), encoding="utf-8")
             if check is not None:
-                new = _snapshot_of(table, metadata)
+                new = _snapshot_of(language, table, metadata)
                 problem = check(IndexReader(new, lambda: new))
                 if problem:
                     raise PublicationRefused(problem)
             _move_live(table)
             self._clean(language, table)
             return int(table.version)
+
+    def calibrate(self, language: Language, embedder: Embedder, fit: Callable[[IndexReader], Calibration | None]) -> bool:
+        """Fit the coverage decision to what is live, while others may read and publish; until then, the last one holds on.
+
+        Returns:
+            Whether what was fitted is live now; not so where another version went live in the meantime.
+
+        Raises:
+            IndexMissing: If nothing has been published in this language.
+            IndexMismatch: If the index was built with another embedder or by another release.
+            StoreError: If the index cannot be read or written.
+            ModelError: If the embedder fails.
+        """
+        known = self._snapshot(language, embedder.fingerprint)
+        calibration = fit(IndexReader(known, lambda: self._snapshot(language, embedder.fingerprint, fresh=True)))
+        with self._usable(), self._writing():
+            if not self._is_live(known):
+                return False
+            path = self._metadata_path(language, known.version)
+            unfinished = path.with_suffix(".unfinished")
+            unfinished.write_text(schema.encode_metadata(replace(known.metadata, calibration=calibration)), encoding="utf-8")
+            unfinished.replace(path)
+            return True
 
     def content_hashes(self, language: Language) -> dict[str, str]:
         """Hashes of the live documents by id, so that an unchanged page need not be embedded again; empty without an index."""
@@ -155,11 +179,15 @@ class IndexStore:
         table = self._live_table(language)
         if table is None:
             raise IndexMissing(f"Nothing has been published in {language.name.capitalize()} yet: {_REBUILD}.")
-        return _snapshot_of(table, self._metadata(language, table.version))
+        written = self._metadata_path(language, table.version).stat().st_mtime_ns
+        return _snapshot_of(language, table, self._metadata(language, table.version), written)
 
     def _is_live(self, snapshot: Snapshot) -> bool:
+        """Whether a version is live still, and what is known of it the latest."""
         try:
-            return bool(snapshot.table.tags.get_version(_LIVE) == snapshot.version)
+            path = self._metadata_path(snapshot.language, snapshot.version)
+            is_latest = path.stat().st_mtime_ns == snapshot.described_ns
+            return is_latest and bool(snapshot.table.tags.get_version(_LIVE) == snapshot.version)
         except (RuntimeError, OSError, ValueError):  # the folder went away under the handle
             return False
 
@@ -187,10 +215,18 @@ class IndexStore:
         except (ValueError, TypeError, KeyError) as error:
             raise IndexMismatch(f"The index was written by another release of Salus: {_REBUILD}.") from error
 
+    def _live_calibration(self, language: Language, embedder: Embedder) -> Calibration | None:
+        table = self._live_table(language)
+        try:
+            live = None if table is None else self._metadata(language, table.version)
+        except (IndexMismatch, FileNotFoundError):
+            return None
+        return live.calibration if live and live.embedder == embedder.fingerprint else None
+
     def _replaced(self, language: Language, added: Any) -> Any:  # noqa: ANN401
         database, name = lancedb.connect(str(self._directory)), _table_name(language)
         # Never drop and create: a handle left over from before would destroy the new table without a word.
-        return database.create_table(name, added, mode="overwrite" if name in _table_names(database) else "create")
+        return database.create_table(name, _in_batches(added), mode="overwrite" if name in _table_names(database) else "create")
 
     def _changed(self, language: Language, added: Any, gone: Collection[str], embedder: Embedder) -> Any:  # noqa: ANN401
         table = self._live_table(language)
@@ -204,7 +240,7 @@ class IndexStore:
         for condition in schema.is_in("document_id", sorted(gone)):
             table.delete(condition)
         if added.num_rows:
-            table.add(added)
+            table.add(_in_batches(added))
         return table
 
     def _clean(self, language: Language, table: Any) -> None:  # noqa: ANN401
@@ -243,14 +279,23 @@ class IndexStore:
             yield
 
 
-def _snapshot_of(table: Any, metadata: schema.Metadata) -> Snapshot:  # noqa: ANN401
+def _snapshot_of(language: Language, table: Any, metadata: schema.Metadata, described_ns: int = 0) -> Snapshot:  # noqa: ANN401
+    passages = read_passages(table)
     return Snapshot(
+        language=language,
+        described_ns=described_ns,
         table=table,
         version=table.version,
         metadata=metadata,
-        has_questions=table.count_rows(f"kind <> {schema.quoted(SurfaceKind.PASSAGE)}") > 0,
-        is_approximate=any(index.columns == ["vector"] for index in table.list_indices()),
+        passages=passages,
+        has_questions=table.count_rows() > len(passages),
+        searched_parts=searched_parts(table),
     )
+
+
+def _in_batches(added: Any) -> Any:  # noqa: ANN401
+    """Rows as a stream: a table in one piece is copied while it is written, 2 GB more at 385,000 surfaces."""
+    return added.to_reader(max_chunksize=_WRITTEN_AT_ONCE)
 
 
 def _table_name(language: Language) -> str:
@@ -270,25 +315,6 @@ def _check(metadata: schema.Metadata, fingerprint: str, language: Language) -> N
             f"The {language.name.capitalize()} index was built with the embedder {metadata.embedder}, not with {fingerprint}: "
             f"{_REBUILD}."
         )
-
-
-def _build_indexes(table: Any) -> None:  # noqa: ANN401
-    """Index what is new and compact the files, until nothing is left to do: the tag must point at the last version."""
-    existing = {column for index in table.list_indices() for column in index.columns}
-    if "lexical" not in existing:
-        # The tokens are ready: LanceDB's own folding would rank "ano" first for "año" and cut "38,5" in two.
-        plain = FTS(base_tokenizer="whitespace", lower_case=False, stem=False, remove_stop_words=False, ascii_folding=False)
-        table.create_index("lexical", config=plain)
-    for column in ("chunk_id", "document_id"):
-        if column not in existing:
-            table.create_index(column, config=BTree())
-    if "vector" not in existing and table.count_rows() >= _APPROXIMATE_FROM:
-        table.create_index("vector", config=HnswSq(distance_type="cosine"))
-    for _ in range(_SETTLING_ROUNDS):
-        before = table.version
-        table.optimize()
-        if table.version == before:
-            return
 
 
 def _move_live(table: Any) -> None:  # noqa: ANN401

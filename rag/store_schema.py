@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from locales.language import Language
+from rag import calibration
+from rag.calibration import Calibration
 from rag.corpus import CorpusStatistics, lexical_column
 from rag.documents import Authority, Chunk, Document, DocumentKind, Link, Sentence, Surface, SurfaceKind
 from rag.models.protocols import Vectors
@@ -30,6 +32,7 @@ class Metadata:
     schema_version: int
     is_demonstration: bool
     statistics: CorpusStatistics
+    calibration: Calibration | None = None
 
 
 def table_schema(dimension: int) -> pa.Schema:
@@ -112,13 +115,15 @@ def decode_sentence_vectors(raw: bytes, dimension: int) -> Vectors:
 
 def encode_metadata(metadata: Metadata) -> str:
     """Write metadata as JSON."""
-    return json.dumps(asdict(metadata), ensure_ascii=False)
+    fields = asdict(replace(metadata, calibration=None))
+    return json.dumps({**fields, "calibration": calibration.encode(metadata.calibration)}, ensure_ascii=False)
 
 
 def decode_metadata(written: str) -> Metadata:
     """Read metadata that `encode_metadata` wrote."""
     fields = json.loads(written)
-    return Metadata(**{**fields, "statistics": CorpusStatistics(**fields["statistics"])})
+    fitted = calibration.decode(fields.get("calibration"))
+    return Metadata(**{**fields, "statistics": CorpusStatistics(**fields["statistics"]), "calibration": fitted})
 
 
 def quoted(value: str) -> str:

@@ -219,6 +219,25 @@ def evaluate_cross_language(
     print_figures(figures, OUT, as_json=as_json)
 
 
+@evaluation.command("scale")
+def evaluate_scale(
+    surfaces: Annotated[int, typer.Option(min=100, help="How many texts can be found in the index.")] = 385_000,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how fast an index of a large deployment is built, changed and searched; takes some minutes and gigabytes."""
+    settings = start(quiet=True)
+    from functools import partial
+
+    from bot.evaluation.scale import evaluate_scale as measure
+    from bot.progress import counted_progress
+    from rag.models.load import load_embedder
+
+    load = partial(load_embedder, settings.embedder, settings.home, settings.threads)
+    with counted_progress(ERR) as progress:
+        figures = measure(settings.home, load, surfaces, progress)
+    print_figures(figures, OUT, as_json=as_json)
+
+
 @evaluation.command("all")
 def evaluate_all(
     half: Annotated[Half, typer.Option(help="The half that is tuned on, or the one that is only reported.")] = Half.DEV,

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.model
 
 CMS_SECRET, TOKEN = "a-secret-of-the-cms", "a-token-of-the-portal"
 LIMIT_S = 60.0
-PAGES_OF_THE_RUN = 24
+PAGES_OF_THE_RUN = 18
 STARTER = SHIPPED_SOURCES.parent / "starter" / "it"
 SOURCES = """
 [[source]]
