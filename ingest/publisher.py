@@ -173,9 +173,11 @@ class Publisher:
             return None
         calibrator = Calibrator(self.embedder)
         try:
-            await _to_the_end(
-                lambda: self.store.calibrate(language, self.embedder, lambda reader: calibrator.calibrate(language, reader))
-            )
+            for _ in range(_ROUNDS):
+                if await _to_the_end(
+                    lambda: self.store.calibrate(language, self.embedder, lambda reader: calibrator.calibrate(language, reader))
+                ):
+                    break
         except RagError as error:
             return f"{language.value}: published, but not calibrated: {error}"
         return None

@@ -37,6 +37,8 @@ PRESSURE = {"Che cos'è": "La pressione alta non dà sintomi. La pressione si mi
 class OnePageReader:
     """Reads passages that lie in memory."""
 
+    calibration = None
+
     def __init__(self, chunks: Sequence[Chunk], embedder: HashEmbedder) -> None:
         self.chunks = chunks
         self.embedder = embedder
