@@ -34,6 +34,7 @@ _BESIDE: Final = 0.4  # rank of a passage that was not among the best
 # one chosen for 80 %, one of two for 3 % more (docs/adr/0011).
 _NAMED: Final = 0.1  # what a word of the question in a page's name adds, by its rarity
 _FITTING: Final = 0.5
+_DOSE_SHARE: Final = 0.4  # of the threshold, where somebody asks for a dose
 _TIE: Final = 0.1
 _TOPIC: Final = 0.35  # what a word counts that most sentences of its page hold
 _POPULATION_TOLERANCE: Final = 0.9  # a page for babies may serve a child, but no adult
@@ -89,7 +90,7 @@ class EvidenceSelector:
         text = interpretation.meaning
         vector = self._embedder.embed_queries([text])[0] if query_vector is None else query_vector
         judged = self.judge(interpretation, hits, reader, vector, expansions=expansions)
-        if not self.covers(judged, reader):
+        if not self.covers(judged, reader, interpretation.intent):
             return []
         best = hits[:_PASSAGES]
         passages = self._passages([*best, *self._beside(best, judged.page, self._asked(interpretation))], reader)
@@ -104,11 +105,14 @@ class EvidenceSelector:
         ]
         return self._best(found, question)
 
-    def covers(self, judged: JudgedPage, reader: IndexReader) -> bool:
-        """Whether a judged page answers the question, by what was fitted to the index when it was published."""
+    def covers(self, judged: JudgedPage, reader: IndexReader, intent: Intent) -> bool:
+        """Whether a judged page answers the question, by what was fitted to the index when it was published.
+
+        Who asks for a dose is refused it first in any case, and most of the words are about the dose: less is asked of the page.
+        """
         fitted = reader.calibration
         weights, threshold = (fitted.weights, fitted.threshold) if fitted else (WEIGHTS, THRESHOLD)
-        return weights.probability(judged.signs) >= threshold
+        return weights.probability(judged.signs) >= threshold * (_DOSE_SHARE if intent is Intent.OWN_DOSE else 1.0)
 
     def judge(
         self,

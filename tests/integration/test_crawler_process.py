@@ -68,7 +68,11 @@ def is_alive(pid: int) -> bool:
 
 
 def children(pid: int) -> list[int]:
-    return [int(child) for each in Path(f"/proc/{pid}/task").iterdir() for child in (each / "children").read_text().split()]
+    found: list[int] = []
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a thread may end while it is looked at
+            found += [int(child) for child in (thread / "children").read_text().split()]
+    return found
 
 
 def crawler_of(pid: int) -> int:
