@@ -40,8 +40,7 @@ class Document:
 
     `asked` is what patients ask who need this page, as its editors imagine it, or what a person asked in a forum, without what
     could tell who it was, in pieces short enough to be embedded: the page is found by it, and it is never shown. `answered_by`
-    is the role of who answered, never a name. `published_on` is the date of a forum answer or of a
-    dated entry.
+    is the role of who answered, never a name. `published_on` is the date of a forum answer or of a dated entry.
     """
 
     document_id: str

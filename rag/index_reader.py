@@ -30,8 +30,8 @@ class Snapshot:
     """One published version, through a handle of its own that nothing moves; `described_ns` is when its metadata were written.
 
     `passages` has the row of each chunk's passage in this version: 80 ms to read at 77,000 chunks, and a chunk is then fetched in
-    half the time that a look-up by its id takes. `searched_parts` counts those of the vector index, 0 if
-    every vector is compared.
+    half the time that a look-up by its id takes. `searched_parts` counts those of the vector index, 0 if every vector is
+    compared.
     """
 
     language: Language
@@ -119,8 +119,8 @@ class IndexReader:
         snapshot = replace(self._snapshot, searched_parts=0)
         return IndexReader(snapshot, lambda: snapshot)
 
-    def calibrated(self, calibration: Calibration) -> "IndexReader":
-        """The same version with another calibration."""
+    def calibrated(self, calibration: Calibration | None) -> "IndexReader":
+        """The same version with another calibration, or without."""
         snapshot = replace(self._snapshot, metadata=replace(self._snapshot.metadata, calibration=calibration))
         return IndexReader(snapshot, lambda: snapshot)
 

@@ -1,17 +1,17 @@
-"""Fits the coefficients of `rag.coverage` to labelled questions over the published index. Needs scikit-learn."""
+"""Fits the coefficients of `rag.coverage` for indexes too small for their own to labelled questions. Needs scikit-learn."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 from bot.evaluation.shipped import read_lines
 from bot.progress import Counted
 from locales.language import Language
+from rag.calibration import fitted_weights
 from rag.coverage import SIGN_NAMES, THRESHOLD, CoverageSigns
 from rag.evidence import EvidenceSelector
 from rag.expander import Expander, Lexicon
@@ -55,14 +55,13 @@ def fit_coverage(
     is_right = np.array([one.kind == "right" for one in measured])
     held_out = np.zeros(len(signs))
     for train, rest in KFold(n_splits=_FOLDS, shuffle=True, random_state=_SEED).split(signs):
-        model = _fit([signs[place] for place in train], is_right[train])
-        held_out[rest] = model.predict_proba(_matrix([signs[place] for place in rest]))[:, 1]
-    held_out *= [sign.says_of_what for sign in signs]
-    model = _fit(signs, is_right)
+        weights = fitted_weights([signs[place] for place in train], is_right[train])
+        held_out[rest] = [weights.probability(signs[place]) for place in rest]
+    weights = fitted_weights(signs, is_right)
     kinds = np.array([one.kind for one in measured])
     return {
-        "constant": round(float(model.intercept_[0]), 2),
-        "weights": dict(zip(SIGN_NAMES, (round(float(weight), 2) for weight in model.coef_[0]), strict=True)),
+        "constant": round(weights.constant, 2),
+        "weights": dict(zip(SIGN_NAMES, (round(weight, 2) for weight in weights.weights), strict=True)),
         "threshold": THRESHOLD,
         "answered": {
             kind: {"share": round(float((held_out[kinds == kind] >= THRESHOLD).mean()), 3), "n": int((kinds == kind).sum())}
@@ -82,7 +81,7 @@ def _measure(
     measured = []
     for number, row in enumerate(rows, start=1):
         interpretation = interpreter.interpret(Question(text=row["text"], language=Language(row["lang"])))
-        reader = open_reader(interpretation.language)
+        reader = open_reader(interpretation.language).calibrated(None)  # the bank holds some of these very questions
         query = expander.expand(interpretation)
         vector = embedder.embed_queries([interpretation.meaning])[0]
         hits = retriever.retrieve(query, k=_CANDIDATES, reader=reader)
@@ -101,19 +100,3 @@ def _kind(row: dict[str, Any], found: str | None) -> str:
     if label != "on_topic":
         return "near_miss" if "-near-" in row["id"] else label
     return "right" if row.get("topic", found) == found else "astray"
-
-
-def _fit(signs: Sequence[CoverageSigns], is_right: Any) -> Any:  # noqa: ANN401 - scikit-learn is untyped
-    """Fit a logistic regression in which right questions and all others weigh the same in sum.
-
-    Each question is also fitted as if it had no word of another field, and as if the lists knew none of its words of health: they
-    were written with some of these questions in sight, and new ones will more often escape them.
-    """
-    escaped = [replace(sign, elsewhere=0.0) for sign in signs]
-    unknown = [replace(sign, translated=0.0, unnamed=0.0) for sign in signs]
-    target = np.concatenate([is_right] * 3)
-    return LogisticRegression(C=1.0, class_weight="balanced").fit(_matrix([*signs, *escaped, *unknown]), target)
-
-
-def _matrix(signs: Sequence[CoverageSigns]) -> Any:  # noqa: ANN401
-    return np.array([sign.figures for sign in signs])
