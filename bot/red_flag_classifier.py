@@ -3,12 +3,17 @@
 The phrases are data that a clinician can read and extend (`locales/{it,es}/red_flag_phrases.tsv`); `make gate` fits
 `locales/red_flag_classifier.npz` to them. Two views of a message are weighed: its spelling (hashed word and letter groups,
 which know slang and typing errors) and its meaning (the packaged embedder, which knows paraphrases). Figures: docs/adr/0010.
+
+A long message is divided twice, by its sentences and by thirty words: every word is read in two contexts, and only what alarms in
+both is an alarm. What a piece means inside a story was learned from whole stories (`locales/{it,es}/red_flag_stories.tsv`; 0018).
 """
 
+import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -20,9 +25,14 @@ from rag.models.protocols import Embedder
 
 CLASSIFIER_FILE = Path(locales.__file__).parent / "red_flag_classifier.npz"
 _FEWEST_WORDS = 3  # "no", "mi scusi", "en casa" say nothing by themselves: the rules read them, and the joined message
-_WINDOW_WORDS = 30  # a long story is read in overlapping pieces: the sign stands in one sentence of it
+_WINDOW_WORDS = 30  # a long story is read in pieces: the sign stands in one sentence of it
 _STEP_WORDS = 15
-_MOST_WINDOWS = 24
+_MOST_PIECES = 32  # of each division: some seven hundred words
+_SENTENCE_WORDS = 25  # short sentences are joined up to so many: "Sangra mucho." needs the one before it
+_FEWEST_ALONE = 8  # words: what is left at the end is joined to the piece before it
+_EVEN_ODDS = 0.5  # from which on a long message is urgent
+_SPELLING_SCALE = 2.0  # log odds by spelling are the smaller ones
+_SENTENCE_END = re.compile(r"(?<=[.!?;…])\s+|\n+")
 _HARMLESS = 0.05  # no true emergency of the development phrases that a rule finds in five words or more sounds less urgent
 _FEWEST_TO_OVERRULE = 5  # words: "mezzo corpo addormentato" is too little to be sure that it is harmless
 
@@ -63,6 +73,8 @@ class FittedWeights:
     mixture: Floats  # (3,): of spelling, of meaning, constant
     category: Floats  # (d, c)
     category_bias: Floats  # (c,)
+    story: Floats  # (d + 2,): of a piece of a long message: of its log odds by spelling and by meaning, and of its meaning itself
+    story_bias: float
     categories: tuple[str, ...]
     threshold: float
     embedder: str
@@ -77,19 +89,24 @@ class FittedWeights:
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
                 values = {name: data[name] for name in data.files}
-            arrays = {name: value.astype(np.float32) for name, value in values.items() if value.ndim and value.dtype.kind == "f"}
-            numbers = {name: float(value) for name, value in values.items() if not value.ndim and value.dtype.kind == "f"}
-            weights = cls(
-                **arrays,
-                **numbers,  # type: ignore[arg-type]
-                categories=tuple(str(name) for name in values["categories"]),
-                embedder=str(values["embedder"]),
-            )
+            weights = cls.of(values)
         except (OSError, EOFError, BadZipFile, zlib.error, ValueError, KeyError, TypeError) as error:
             raise ClassifierDataError(f"{path.name} cannot be used ({type(error).__name__}): run `make gate`.") from error
         if not weights.fits_together:
             raise ClassifierDataError(f"{path.name} was made by another release: run `make gate`.")
         return weights
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "FittedWeights":
+        """The weights that stand in a file as `values`."""
+        arrays = {name: value.astype(np.float32) for name, value in values.items() if value.ndim and value.dtype.kind == "f"}
+        numbers = {name: float(value) for name, value in values.items() if not value.ndim and value.dtype.kind == "f"}
+        return cls(
+            **arrays,
+            **numbers,  # type: ignore[arg-type]
+            categories=tuple(str(name) for name in values["categories"]),
+            embedder=str(values["embedder"]),
+        )
 
     @property
     def fits_together(self) -> bool:
@@ -98,6 +115,7 @@ class FittedWeights:
         shapes = {
             "idf": (COLUMNS,), "spelling": (COLUMNS,), "mean": (d,), "hidden": (d, h), "hidden_bias": (h,),
             "output": (h,), "mixture": (3,), "category": (d, c), "category_bias": (c,),
+            "story": (d + 2,),
         }  # fmt: skip
         return c > 0 and all(
             (array := getattr(self, name)).shape == shape and bool(np.isfinite(array).all()) for name, shape in shapes.items()
@@ -120,28 +138,58 @@ class RedFlagClassifier:
 
     def read(self, text: str) -> Suspicion:
         """What a message sounds like. One of fewer than three words is neither urgent nor harmless."""
-        pieces = windows(text)
-        if not pieces:
+        stretches = windows(text)
+        if not stretches:
             return Suspicion(probability=0.5, category="", category_share=0.0, is_urgent=False, is_harmless=False)
+        told = sentences(text) if len(stretches) > 1 else []
+        pieces = [*stretches, *told]
         vectors = self._embedder.embed_queries(pieces)
         scores = [self.probability(piece, vector) for piece, vector in zip(pieces, vectors, strict=True)]
         worst = int(np.argmax(scores))
+        probability, threshold = scores[worst], self._weights.threshold
+        if told:
+            odds = story_odds(pieces, vectors, self._weights)
+            worst = len(stretches) + int(np.argmax(odds[len(stretches) :]))
+            probability, threshold = _probable(message_odds(odds, len(stretches))), _EVEN_ODDS
         centred = (vectors[worst] - self._weights.mean) / self._weights.scale
         likeness = centred @ self._weights.category + self._weights.category_bias
         shares = np.exp(likeness - likeness.max())
         return Suspicion(
-            probability=scores[worst],
+            probability=probability,
             category=self._weights.categories[int(np.argmax(likeness))],
             category_share=float(shares.max() / shares.sum()),
-            is_urgent=scores[worst] >= self._weights.threshold,
-            is_harmless=scores[worst] < _HARMLESS and len(text.split()) >= _FEWEST_TO_OVERRULE,
+            is_urgent=probability >= threshold,
+            is_harmless=max(scores) < _HARMLESS and len(text.split()) >= _FEWEST_TO_OVERRULE,
         )
 
     def probability(self, text: str, vector: Floats) -> float:
         """How urgent a piece of text sounds, 0 to 1; `vector` is its embedding as a query."""
         weights = self._weights
         sign = float(weights.mixture[0] * spelling_score(text, weights) + weights.mixture[1] * meaning_score(vector, weights))
-        return float(1.0 / (1.0 + np.exp(-(sign + weights.mixture[2]))))
+        return _probable(sign + float(weights.mixture[2]))
+
+
+def story_odds(pieces: Sequence[str], vectors: Floats, weights: FittedWeights) -> Floats:
+    """Log odds that a piece of a long message is its urgent part; `vectors` are the embeddings of the pieces as queries."""
+    odds: Floats = story_view(pieces, vectors, weights) @ weights.story + weights.story_bias
+    return odds
+
+
+def story_view(pieces: Sequence[str], vectors: Floats, weights: FittedWeights) -> Floats:
+    """What is weighed of a piece of a long message, a row each: log odds by spelling and by meaning, and the meaning itself."""
+    by_spelling = [_SPELLING_SCALE * spelling_score(piece, weights) for piece in pieces]
+    by_meaning = [meaning_score(vector, weights) for vector in vectors]
+    meaning = (vectors - weights.mean) / weights.scale
+    return np.column_stack([by_spelling, by_meaning, meaning]).astype(np.float32)
+
+
+def message_odds(odds: Floats, stretches: int) -> float:
+    """Log odds of a long message from those of its pieces, stretches of thirty words first: the mean of both divisions' worst."""
+    return float(odds[:stretches].max() + odds[stretches:].max()) / 2
+
+
+def _probable(log_odds: float) -> float:
+    return float(1.0 / (1.0 + np.exp(-log_odds)))
 
 
 def spelling_score(text: str, weights: FittedWeights) -> float:
@@ -169,13 +217,46 @@ def meaning_score(vector: Floats, weights: FittedWeights) -> float:
 
 
 def windows(text: str) -> list[str]:
-    """A message in lower case, in overlapping pieces of thirty words if it is longer; empty if it has too few words to judge."""
+    """A message in lower case, in pieces of thirty words if it is longer; empty if it has too few words to judge."""
     words = text.lower().split()
     if sum(any(letter.isalnum() for letter in word) for word in words) < _FEWEST_WORDS:
         return []
     if len(words) <= _WINDOW_WORDS + _STEP_WORDS:
         return [" ".join(words)]
-    starts: Sequence[int] = range(0, len(words) - _STEP_WORDS, _STEP_WORDS)
-    if len(starts) > _MOST_WINDOWS:
-        starts = np.linspace(0, len(words) - _WINDOW_WORDS, _MOST_WINDOWS).astype(int).tolist()
+    return _thinned(overlapping(words, _WINDOW_WORDS))
+
+
+def sentences(text: str) -> list[str]:
+    """A long message in lower case, by its sentences: short ones joined, endless ones in overlapping pieces of thirty words."""
+    pieces: list[str] = []
+    joined: list[str] = []
+    for sentence in _SENTENCE_END.split(text.lower()):
+        words = sentence.split()
+        runs_on = len(words) > _WINDOW_WORDS + _STEP_WORDS
+        if joined and (runs_on or len(joined) + len(words) > _SENTENCE_WORDS):
+            pieces.append(" ".join(joined))
+            joined = []
+        if runs_on:
+            pieces += overlapping(words)
+        else:
+            joined += words
+    if pieces and len(joined) < _FEWEST_ALONE:
+        pieces[-1] = " ".join([pieces[-1], *joined])
+    else:
+        pieces.append(" ".join(joined))
+    return _thinned(pieces)
+
+
+def overlapping(words: Sequence[str], step: int = _STEP_WORDS) -> list[str]:
+    """Pieces of thirty words, one every `step` words; the last has more than fifteen."""
+    starts = list(range(0, len(words) - _STEP_WORDS, step))
+    if starts[-1] + _WINDOW_WORDS < len(words):
+        starts.append(starts[-1] + _STEP_WORDS)
     return [" ".join(words[start : start + _WINDOW_WORDS]) for start in starts]
+
+
+def _thinned(pieces: list[str]) -> list[str]:
+    """The pieces, or as many of them as are read, from the first to the last."""
+    if len(pieces) <= _MOST_PIECES:
+        return pieces
+    return [pieces[place] for place in np.linspace(0, len(pieces) - 1, _MOST_PIECES).astype(int).tolist()]

@@ -1,7 +1,11 @@
-"""Fits the red-flag classifier to the phrases that ship with the project (`make gate`). Needs scikit-learn, the bot does not."""
+"""Fits the red-flag classifier to the phrases and stories that ship with the project (`make gate`).
 
+Needs scikit-learn, the bot does not.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,13 +14,23 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 from sklearn.neural_network import MLPClassifier
 
 import locales
 from bot.evaluation.shipped import SetUnreadable
 from bot.progress import Counted
-from bot.red_flag_classifier import CLASSIFIER_FILE, Floats, normalised
+from bot.red_flag_classifier import (
+    CLASSIFIER_FILE,
+    FittedWeights,
+    Floats,
+    message_odds,
+    normalised,
+    overlapping,
+    sentences,
+    story_view,
+    windows,
+)
 from bot.red_flag_features import COLUMNS, spelling
 from locales.language import Language
 from rag.models.protocols import Embedder
@@ -29,6 +43,11 @@ _HIDDEN = 128
 _NETWORKS = 3  # trained apart and joined: their mistakes differ
 _BATCH = 64
 _SEED = 0
+_STORY_FOLDS = 6
+_STORY_SHRINKING = 1e-3  # few stories for as many numbers as an embedding has
+_URGENT_PART = re.compile(r"\[\[(.*?)\]\]")
+_MARK = "\0"  # before each word of an urgent part
+_MOSTLY = 0.6  # of the piece is urgent, or of the urgent words stand in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,26 +66,42 @@ def read_phrases() -> list[Phrase]:
     Raises:
         SetUnreadable: If a line is not of that form.
     """
-    phrases = []
+    return list(_read("red_flag_phrases.tsv"))
+
+
+def read_stories() -> list[Phrase]:
+    """Read `locales/{language}/red_flag_stories.tsv`: long messages in the same form, the urgent part between ``[[`` and ``]]``.
+
+    Raises:
+        SetUnreadable: If a line is not of that form, an urgent part is missing, or a harmless story has one.
+    """
+    stories = list(_read("red_flag_stories.tsv"))
+    for story in stories:
+        if story.urgent != bool(_URGENT_PART.search(story.text)):
+            raise SetUnreadable(f"red_flag_stories.tsv ({story.language}): not marked as it is labelled: {story.text[:60]}")
+    return stories
+
+
+def _read(name: str) -> Iterator[Phrase]:
     for language in Language:
-        path = Path(locales.__file__).parent / language.value / "red_flag_phrases.tsv"
+        path = Path(locales.__file__).parent / language.value / name
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             if not line or line.startswith("#"):
                 continue
             parts = line.split("\t")
             if len(parts) != 3 or parts[0] not in {"y", "n"} or not parts[2].strip():
                 raise SetUnreadable(f"{path.name} ({language.value}), line {number}: not `y|n`, category and text.")
-            phrases.append(Phrase(urgent=parts[0] == "y", language=language.value, category=parts[1], text=parts[2]))
-    return phrases
+            yield Phrase(urgent=parts[0] == "y", language=language.value, category=parts[1], text=parts[2])
 
 
 def fit_gate(embedder: Embedder, progress: Counted, path: Path = CLASSIFIER_FILE) -> dict[str, Any]:
     """Fit the classifier and write it.
 
-    The threshold lets through three in a hundred harmless phrases, told by models that had not seen them.
+    The threshold lets through three in a hundred harmless phrases, told by models that had not seen them. For a long message even
+    odds are enough.
 
     Returns:
-        Figures on held-out phrases: recall and false alarms at the threshold, and how many phrases there are.
+        Figures on held-out phrases and stories: recall and false alarms, the threshold, and how many phrases there are.
     """
     phrases = read_phrases()
     urgent = np.array([phrase.urgent for phrase in phrases])
@@ -95,8 +130,7 @@ def fit_gate(embedder: Embedder, progress: Counted, path: Path = CLASSIFIER_FILE
     categories = LogisticRegression(C=1.0, max_iter=500).fit(
         meaning[named], np.array([phrase.category for phrase in phrases])[named]
     )
-    np.savez_compressed(
-        path,
+    values: dict[str, Any] = dict(
         idf=idf.astype(np.float16),
         spelling=speller.coef_[0].astype(np.float16),
         spelling_bias=np.float32(speller.intercept_[0]),
@@ -113,13 +147,92 @@ def fit_gate(embedder: Embedder, progress: Counted, path: Path = CLASSIFIER_FILE
         threshold=np.float32(threshold),
         embedder=np.array(embedder.fingerprint),
     )
+    story, of_stories = fit_stories(values, embedder, progress)
+    np.savez_compressed(path, **values, **story)
     return {
         "phrases": len(phrases),
         "urgent": int(urgent.sum()),
         "held_out_recall": round(float((probability[urgent] >= threshold).mean()), 4),
         "held_out_false_alarms": round(float((probability[~urgent] >= threshold).mean()), 4),
         "threshold": round(threshold, 4),
+        **of_stories,
     }
+
+
+def fit_stories(values: dict[str, Any], embedder: Embedder, progress: Counted) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Learn from whole stories what a piece of a long message means, given what was fitted to phrases.
+
+    Returns:
+        What joins `values` in the file, and figures on held-out stories.
+    """
+    stories = read_stories()
+    nothing = {"story": np.zeros(len(values["mean"]) + 2, np.float32), "story_bias": np.float32(0)}
+    weights = FittedWeights.of({**values, **nothing})
+    told = []
+    for number, story in enumerate(stories, start=1):
+        told.append(_Told.of(story, weights, embedder))
+        progress("stories embedded", number, len(stories))
+    odds = np.zeros(len(told))
+    groups = [number // _NEIGHBOURS for number in _places(stories)]
+    for train, rest in GroupKFold(_STORY_FOLDS).split(told, groups=groups):
+        fitted = _by_story([told[one] for one in train])
+        for one in rest:
+            odds[one] = told[one].odds(fitted)
+    fitted = _by_story(told)
+    urgent = np.array([story.urgent for story in stories])
+    return (
+        {"story": fitted.coef_[0].astype(np.float32), "story_bias": np.float32(fitted.intercept_[0])},
+        {
+            "stories": len(stories),
+            "held_out_story_recall": round(float((odds[urgent] >= 0).mean()), 4),
+            "held_out_story_false_alarms": round(float((odds[~urgent] >= 0).mean()), 4),
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """A story in pieces: what is weighed of each, and how much of it is urgent (one too mixed teaches nothing)."""
+
+    read: Floats  # of the pieces that the bot reads
+    stretches: int  # of thirty words, the first of these
+    learned: Floats  # of those to learn from: more stretches, overlapping
+    share: Floats
+
+    @classmethod
+    def of(cls, story: Phrase, weights: FittedWeights, embedder: Embedder) -> "_Told":
+        marked = _URGENT_PART.sub(lambda part: " ".join(_MARK + word for word in part[1].split()), story.text)
+        stretches = len(windows(marked))
+        read = [*windows(marked), *sentences(marked)]
+        learned = [*overlapping(marked.lower().split()), *sentences(marked)]
+        in_all = max(marked.count(_MARK), 1)
+
+        def view(parts: Sequence[str]) -> Floats:
+            pieces = [part.replace(_MARK, "") for part in parts]
+            return story_view(pieces, embedder.embed_queries(pieces), weights)
+
+        share = np.array([part.count(_MARK) / min(len(part.split()), in_all) for part in learned], dtype=np.float32)
+        return cls(read=view(read), stretches=stretches, learned=view(learned), share=share)
+
+    def odds(self, fitted: Any) -> float:  # noqa: ANN401
+        return message_odds(fitted.decision_function(self.read), self.stretches)
+
+
+def _by_story(told: Sequence[_Told]) -> Any:  # noqa: ANN401 - scikit-learn is untyped
+    share = np.concatenate([one.share for one in told])
+    clear = (share == 0) | (share >= _MOSTLY)
+    view = np.concatenate([one.learned for one in told])[clear]
+    return LogisticRegression(C=_STORY_SHRINKING, class_weight="balanced", max_iter=500).fit(view, share[clear] > 0)
+
+
+def _places(phrases: Sequence[Phrase]) -> list[int]:
+    """The place of each in its own language: the same authors thought of the same scenes in both."""
+    place: Counter[str] = Counter()
+    places = []
+    for phrase in phrases:
+        places.append(place[phrase.language])
+        place[phrase.language] += 1
+    return places
 
 
 def _groups(phrases: Sequence[Phrase]) -> npt.NDArray[np.str_]:

@@ -13,8 +13,11 @@ from bot.red_flag_classifier import (
     FittedWeights,
     RedFlagClassifier,
     meaning_score,
+    message_odds,
     normalised,
+    sentences,
     spelling_score,
+    story_view,
     windows,
 )
 from bot.red_flag_features import COLUMNS, spelling
@@ -41,6 +44,8 @@ def made(**changes: Any) -> FittedWeights:
         "mixture": np.array([1.0, 1.0, 0.0], np.float32),
         "category": draw.normal(size=(DIMENSION, 2)).astype(np.float32),
         "category_bias": np.zeros(2, np.float32),
+        "story": np.concatenate([np.ones(2, np.float32), np.zeros(DIMENSION, np.float32)]),
+        "story_bias": 0.0,
         "categories": ("heart", "stroke"),
         "threshold": 0.9,
         "embedder": "hash-1",
@@ -71,16 +76,34 @@ def test_a_short_message_is_read_in_one_piece_in_lower_case() -> None:
 
 
 @pytest.mark.parametrize("length", [46, 60, 61, 74, 75, 200, 375, 390, 391, 405, 1000, 4000])
-def test_the_pieces_of_a_long_story_overlap_and_leave_nothing_out(length: int) -> None:
+@pytest.mark.parametrize("divided", [windows, sentences])
+def test_the_pieces_of_a_long_story_leave_nothing_out(divided: Callable[[str], list[str]], length: int) -> None:
     words = [f"p{number}" for number in range(length)]
-    pieces = windows(" ".join(words))
+    pieces = divided(" ".join(words))
 
-    assert len(pieces) <= 24
-    assert all(len(piece.split()) <= 30 for piece in pieces)
+    assert 2 <= len(pieces) <= 32
+    assert all(15 < len(piece.split()) <= 30 for piece in pieces)
     assert pieces[0].split()[0] == "p0"
     assert pieces[-1].split()[-1] == f"p{length - 1}"
-    if length <= 24 * 15 + 15:
+    if length <= 400:
         assert {word for piece in pieces for word in piece.split()} == set(words)
+
+
+def test_a_long_story_is_divided_at_its_sentences_too() -> None:
+    long, short = " ".join(["parola"] * 20) + ".", "Sanguina molto!"
+
+    assert sentences(f"{long} {short} {long}\n{long}") == [f"{long} {short.lower()}", long, long]
+    assert sentences(f"{long} {long} {short}") == [long, f"{long} {short.lower()}"]
+
+
+def test_a_sentence_without_an_end_is_read_in_overlapping_pieces() -> None:
+    endless = " ".join(f"p{number}" for number in range(80))
+    pieces = sentences(f"Buonasera. {endless}. Grazie.")
+
+    assert pieces[0] == "buonasera."
+    assert pieces[1].split()[0] == "p0"
+    assert pieces[2].split()[0] == "p15"
+    assert pieces[-1].split()[-2:] == ["p79.", "grazie."]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "😭😭😭", "?!… —", "\u200b"])
@@ -102,14 +125,40 @@ def test_a_message_is_urgent_harmless_or_left_to_the_rules(classifier: RedFlagCl
 
 
 @pytest.mark.parametrize(("before", "after"), [(0, 200), (100, 100), (200, 0)])
-def test_one_sign_in_a_long_story_counts_as_much_as_in_its_own_piece(
-    classifier: RedFlagClassifier, before: int, after: int
-) -> None:
-    story = long_story("rosso", before=before, after=after)
-    worst = max(classifier.read(piece).probability for piece in windows(story))
+def test_one_sign_in_a_long_story_is_found(classifier: RedFlagClassifier, before: int, after: int) -> None:
+    suspicion = classifier.read(long_story("rosso", before=before, after=after))
 
-    assert classifier.read(story).probability == worst
-    assert worst > 10 * classifier.read("blu blu blu").probability
+    assert (suspicion.is_urgent, suspicion.is_harmless) == (True, False)
+    assert not classifier.read(long_story("blu", before=before, after=after)).is_urgent
+
+
+def test_only_what_alarms_in_both_divisions_is_an_alarm() -> None:
+    assert message_odds(np.array([-3.0, 4.0, -2.0, -5.0], np.float32), 2) == 1.0
+    assert message_odds(np.array([-3.0, 4.0, -6.0, -5.0], np.float32), 2) == -0.5
+
+
+def test_what_a_piece_means_in_a_long_message_is_weighed_apart() -> None:
+    """The same pieces: an alarm alone, none inside a story that has learned better, and the other way round."""
+    story, alone = long_story("rosso", before=100, after=100), "rosso blu blu"
+    deaf = RedFlagClassifier(made(story_bias=-100.0), HashEmbedder())
+    wary = RedFlagClassifier(made(story_bias=100.0), HashEmbedder())
+
+    assert deaf.read(alone).is_urgent
+    assert not deaf.read(story).is_urgent
+    assert not deaf.read(story).is_harmless
+    assert wary.read(long_story("blu", before=100, after=100)).is_urgent
+    assert not wary.read(" ".join(["blu"] * 45)).is_urgent
+
+
+def test_the_meaning_of_a_piece_counts_beside_its_two_log_odds() -> None:
+    weights = made()
+    vectors = HashEmbedder().embed_queries(["rosso blu"])
+    view = story_view(["rosso blu"], vectors, weights)
+
+    assert view.shape == (1, DIMENSION + 2)
+    assert view[0, 0] == pytest.approx(2.0 * spelling_score("rosso blu", weights), rel=1e-5)
+    assert view[0, 1] == pytest.approx(meaning_score(vectors[0], weights), abs=1e-5)
+    np.testing.assert_allclose(view[0, 2:], vectors[0] / 0.1, rtol=1e-5)
 
 
 def test_fewer_than_five_words_are_never_surely_harmless(classifier: RedFlagClassifier) -> None:
@@ -228,6 +277,8 @@ def _spoilt(path: Path) -> None:
         pytest.param(_with(mixture=np.ones(2, np.float32)), id="other mixture"),
         pytest.param(_with(hidden=np.ones((DIMENSION + 1, HIDDEN), np.float32)), id="other dimension"),
         pytest.param(_with(category_bias=np.ones(3, np.float32)), id="other categories"),
+        pytest.param(_without("story"), id="no stories"),
+        pytest.param(_with(story=np.ones(DIMENSION, np.float32)), id="other stories"),
         pytest.param(_with(output=np.full(HIDDEN, np.nan, np.float32)), id="not a number"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 
 import locales
 from bot.red_flag_rules import RedFlagData, RedFlagDataError
+from bot.safety import SafetyGate
 from locales.language import Language
 
 CATEGORIES = {
@@ -99,3 +100,45 @@ def test_a_rule_without_patterns_is_refused(directory: Path) -> None:
 
     with pytest.raises(RedFlagDataError, match=r"stroke\.nothing"):
         RedFlagData.load(directory)
+
+
+@pytest.fixture(scope="module")
+def gate() -> SafetyGate:
+    return SafetyGate.load()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stasera ho visto un telefilm di medici e addio tranquillità",
+        "mi è arrivata la provetta per il sangue nascosto nelle feci, sta lì da un mese",
+        "39, brividi e tosse. sono quattro giorni che sto a letto",
+        "gioco a pallavolo, ruolo palleggiatrice",
+        "vorrei sparire sotto il tavolo",
+        "mi tío murió de cáncer de colon, ¿cuándo me tocaría repetir el estudio?",
+        "tomé sopa de maní y con el frío tengo los dedos morados",
+        "tengo 62 años y hace once me dio una trombosis en la pierna",
+        "tengo fiebre y mocos a chorros",
+        "el más chico me dice gordita y me mata de ternura",
+        "¿la terapia sirve para animarme de nuevo al metro?",
+        "a veces me encierro en el baño cinco minutos para llorar tranquila",
+    ],
+)
+def test_words_of_long_stories_that_only_look_like_a_sign_are_none(gate: SafetyGate, text: str) -> None:
+    assert gate.read(text).red_flag is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "addio a tutti, prendetevi cura del mio cane",
+        "ha 20 giorni e 38 e 2",
+        "mi tío me toca por las noches",
+        "se atragantó con maní y está morado",
+        "tengo 62 años y hace once minutos me dio una trombosis, no puedo hablar",
+        "le sale sangre a chorros de la pierna",
+        "mi marido me encierra en el baño",
+    ],
+)
+def test_the_same_words_are_a_sign_where_they_mean_it(gate: SafetyGate, text: str) -> None:
+    assert gate.read(text).red_flag is not None

@@ -10,7 +10,7 @@ import pytest
 
 import locales
 from bot.evaluation import gate_fitting
-from bot.evaluation.gate_fitting import NO_CATEGORY, fit_gate, read_phrases
+from bot.evaluation.gate_fitting import NO_CATEGORY, fit_gate, read_phrases, read_stories
 from bot.evaluation.shipped import SetUnreadable
 from bot.red_flag_classifier import FittedWeights, RedFlagClassifier
 from bot.red_flag_rules import RedFlagData
@@ -48,10 +48,24 @@ class Fitted:
         return cls(path, figures, told)
 
 
+def stories(language: Language) -> list[str]:
+    """Sixty long messages a language, one in three of them with an urgent sentence."""
+    calm = [f"Ogni giorno penso a {word}, alla casa, al lavoro e ai vicini, poi dormo." for word in HARMLESS]
+    told = [calm[number % 6 :] + calm[: number % 6] for number in range(60)]
+    signs = [word for words in URGENT.values() for word in words]
+    return [f"# {language}"] + [
+        f"n\tx\t{' '.join(story)}"
+        if number % 3
+        else f"y\tx\t{' '.join(story[:3])} [[Ora ho {sign} e ancora {sign}!]] {' '.join(story[3:])}"
+        for number, (story, sign) in enumerate(zip(told, signs * 4, strict=False))
+    ]
+
+
 def write_phrases(folder: Path) -> None:
     for language in Language:
         (folder / language.value).mkdir()
         (folder / language.value / "red_flag_phrases.tsv").write_text("\n".join(lines(language)), encoding="utf-8")
+        (folder / language.value / "red_flag_stories.tsv").write_text("\n".join(stories(language)), encoding="utf-8")
 
 
 @pytest.fixture
@@ -96,7 +110,43 @@ def test_progress_is_told_for_phrases_and_folds(fitted: tuple[Fitted, Fitted]) -
     told = fitted[0].told
 
     assert [step for step in told if step[0] == "phrases embedded"][-1] == ("phrases embedded", 240, 240)
-    assert told[-1] == ("folds", 5, 5)
+    assert [step for step in told if step[0] == "folds"][-1] == ("folds", 5, 5)
+    assert told[-1] == ("stories embedded", 120, 120)
+
+
+def test_the_urgent_sentence_of_a_long_story_is_learned_from_whole_stories(fitted: tuple[Fitted, Fitted]) -> None:
+    figures = fitted[0].figures
+    classifier = RedFlagClassifier(FittedWeights.load(fitted[0].path), HashEmbedder())
+    urgent = next(story.text for story in told_stories() if story.urgent).replace("[[", "").replace("]]", "")
+    harmless = next(story.text for story in told_stories() if not story.urgent)
+
+    assert figures["stories"] == 120
+    assert figures["held_out_story_recall"] > figures["held_out_story_false_alarms"]
+    assert classifier.read(urgent).probability > classifier.read(harmless).probability
+
+
+def told_stories() -> list[gate_fitting.Phrase]:
+    return [
+        gate_fitting.Phrase(urgent=line[0] == "y", language="it", category="x", text=line.split("\t")[2])
+        for line in stories(Language.ITALIAN)[1:]
+    ]
+
+
+@pytest.mark.parametrize("line", ["y\tx\tuna storia senza segno", "n\tx\tuna storia [[con un segno]] che non conta"])
+def test_a_story_that_is_not_marked_as_it_is_labelled_is_named(folder: Path, line: str) -> None:
+    (folder / "es" / "red_flag_stories.tsv").write_text(f"{line}\n", encoding="utf-8")
+
+    with pytest.raises(SetUnreadable, match=r"red_flag_stories\.tsv \(es\)"):
+        read_stories()
+
+
+def test_every_shipped_story_is_long_and_marked() -> None:
+    shipped_stories = read_stories()
+
+    assert all(len(story.text.split()) > 45 for story in shipped_stories)
+    for language in Language:
+        labels = [story.urgent for story in shipped_stories if story.language == language.value]
+        assert 0.25 < sum(labels) / len(labels) < 0.5
 
 
 @pytest.mark.parametrize("line", ["y\tabuse", "z\tabuse\tmi picchia", "y\tabuse\tmi\tpicchia", "y\tabuse\t ", "mi picchia"])
