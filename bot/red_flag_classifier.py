@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 import locales
 from bot.red_flag_features import COLUMNS, spelling
+from rag.look_alikes import in_latin
 from rag.models.protocols import Embedder
 
 CLASSIFIER_FILE = Path(locales.__file__).parent / "red_flag_classifier.npz"
@@ -138,6 +139,7 @@ class RedFlagClassifier:
 
     def read(self, text: str) -> Suspicion:
         """What a message sounds like. One of fewer than three words is neither urgent nor harmless."""
+        text = in_latin(text)
         stretches = windows(text)
         if not stretches:
             return Suspicion(probability=0.5, category="", category_share=0.0, is_urgent=False, is_harmless=False)

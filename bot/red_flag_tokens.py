@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rag.look_alikes import in_latin
+
 COMMA, LINE, SENTENCE = 1, 2, 3
 _BREAKS = {",": COMMA, ";": COMMA, ":": COMMA, "(": COMMA, ")": COMMA, "\n": LINE, ".": SENTENCE, "!": SENTENCE, "?": SENTENCE}
 
@@ -41,8 +43,8 @@ class Tokens:
 
 
 def fold(text: str) -> str:
-    """Lower case, without accents, invisible characters, degree signs, apostrophes and stretched letters ("aiutooo")."""
-    text = unicodedata.normalize("NFKC", _DEGREES.sub(" ", text)).casefold()
+    """Lower case, without accents, look-alikes of Latin letters, invisible characters and stretched letters."""
+    text = unicodedata.normalize("NFKC", _DEGREES.sub(" ", in_latin(text))).casefold()
     if not text.isascii():
         text = _INVISIBLE.sub("", unicodedata.normalize("NFD", text))
     text = _STRETCHED.sub(r"\1\1", _STRETCHED_VOWEL.sub(r"\1", text))

@@ -106,7 +106,7 @@ class Publisher:
         wanted = [key for key, state in states.items() if hashes.get(key) != state.content_hash]
         retired = [key for key in hashes if key not in states]
         if not wanted and not retired:
-            return Publication(pages=len(states))
+            return Publication(pages=len(states), problem=await self._calibrate(language, len(states), anew=False))
         lost = len(retired) - given_up
         if lost > max(_MOST_LOST, _MOST_LOST_SHARE * len(hashes)) and not await self._knows_live(language):
             problem = f"{lost} of {len(hashes)} live pages are not in the ledger; `salus ingest --full` publishes without them"
@@ -167,12 +167,19 @@ class Publisher:
             )
         )
 
-    async def _calibrate(self, language: Language, pages: int) -> str | None:
-        """Fit the decision whether a question is covered to what was published; returns why it could not be."""
+    async def _calibrate(self, language: Language, pages: int, *, anew: bool = True) -> str | None:
+        """Fit the decision whether a question is covered to what is published; returns why it could not be.
+
+        Unless it must be done `anew`, what this release fitted to the live version before holds on.
+        """
         if pages < FEWEST_PAGES:
             return None
         calibrator = Calibrator(self.embedder)
         try:
+            if not anew:
+                live = await asyncio.to_thread(self.store.open, language, self.embedder.fingerprint)
+                if calibrator.is_current(language, live):
+                    return None
             for _ in range(_ROUNDS):
                 if await _to_the_end(
                     lambda: self.store.calibrate(language, self.embedder, lambda reader: calibrator.calibrate(language, reader))

@@ -14,8 +14,7 @@ from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
 from rag.models.protocols import Budget, Embedder, Usage, Vectors
 from rag.paraphraser import Paraphraser
-from rag.reranker import Reranker
-from rag.retriever import Retriever
+from rag.search import Search
 from rag.signpost import Signpost
 from rag.stopwatch import Stopwatch
 from rag.types import (
@@ -45,7 +44,6 @@ OpenReader = Callable[[Language], IndexReader]
 _PREFACES = {Intent.OWN_DOSE: Preface.OWN_DOSE, Intent.READING: Preface.READING}
 _REFUSALS = {Intent.OWN_DOSE: AbstentionKind.OWN_DOSE, Intent.READING: AbstentionKind.READING}
 _FOR_WANT_OF_TEXT = {AbstentionKind.NO_CONTENT, AbstentionKind.NO_EVIDENCE}
-_CANDIDATES = 15
 _MAX_FURTHER_READING = 2
 _MAX_TOKENS = 150
 
@@ -70,8 +68,7 @@ class Answerer:
         interpreter: Interpreter,
         expander: Expander,
         paraphraser: Paraphraser | None = None,
-        retriever: Retriever,
-        reranker: Reranker,
+        search: Search,
         selectors: Mapping[Language, EvidenceSelector],
         writer: Writer | None,
         max_chunks: int = 5,
@@ -82,8 +79,7 @@ class Answerer:
         self._interpreter = interpreter
         self._expander = expander
         self._paraphraser = paraphraser
-        self._retriever = retriever
-        self._reranker = reranker
+        self._search = search
         self._selectors = selectors
         self._writer = writer
         self._max_chunks = max_chunks
@@ -174,14 +170,14 @@ class Answerer:
             evidence = self._selectors[language].select(
                 interpretation, hits, reader, expansions=phrased.query.expansions, query_vector=phrased.vectors[0]
             )
-            evidence = self._within_limits(evidence, hits, reader, language)
+            evidence = self._within_limits(evidence)
         if not evidence:
             return self._refuse(self._refusal(interpretation, reader), phrased, watch, hits)
         _go_on(budget)
         composer = self._compose(interpretation, evidence, budget, on_sentence, watch)
         if not composer.sentences:  # each one is longer than an answer may be
             return Abstention(kind=AbstentionKind.NO_EVIDENCE, language=language)
-        return self._answer(interpretation, composer, hits, reader, mode)
+        return self._answer(interpretation, composer, mode)
 
     def _phrase(self, interpretation: Interpretation, country: str | None, budget: Budget, watch: Stopwatch) -> _Phrased:
         with watch.stage("expand"):
@@ -192,17 +188,7 @@ class Answerer:
             return _Phrased(interpretation, query, list(self.embedder.embed_queries([query.question, *query.expansions])))
 
     def _find(self, phrased: _Phrased, reader: IndexReader, watch: Stopwatch) -> list[Hit]:
-        with watch.stage("retrieve"):
-            hits = self._retriever.retrieve(phrased.query, k=_CANDIDATES, reader=reader, vectors=phrased.vectors)
-        with watch.stage("rerank"):
-            return self._reranker.rerank(
-                phrased.query,
-                hits,
-                reader.statistics,
-                k=_CANDIDATES,
-                vector=phrased.vectors[0],
-                sentence_vectors=reader.sentence_vectors([hit.chunk.chunk_id for hit in hits]),
-            )
+        return self._search.find(phrased.query, reader, phrased.vectors, stage=watch.stage)
 
     def _compose(
         self,
@@ -245,14 +231,10 @@ class Answerer:
             composer.fill()
         return composer
 
-    def _answer(
-        self, interpretation: Interpretation, composer: Composer, hits: Sequence[Hit], reader: IndexReader, mode: Mode
-    ) -> Answer:
-        chunks = [item.chunk for sentence in composer.sentences for item in sentence.evidence]
-        selector = self._selectors[interpretation.language]
-        similarity = {hit.chunk.document_id: selector.similarity(hit, reader.statistics) for hit in reversed(hits)}
-        sources = {chunk.document_id: Source.of(chunk, similarity=similarity.get(chunk.document_id, 0.0)) for chunk in chunks}
-        further: dict[str, Link] = {link.url: link for chunk in chunks for link in chunk.further_reading}
+    def _answer(self, interpretation: Interpretation, composer: Composer, mode: Mode) -> Answer:
+        used = [item for sentence in composer.sentences for item in sentence.evidence]
+        sources = {item.chunk.document_id: Source.of(item.chunk, similarity=item.similarity) for item in used}
+        further: dict[str, Link] = {link.url: link for item in used for link in item.chunk.further_reading}
         return Answer(
             sentences=tuple(composer.sentences),
             sources=tuple(sources.values()),
@@ -264,13 +246,9 @@ class Answerer:
             dropped=composer.dropped,
         )
 
-    def _within_limits(
-        self, evidence: Sequence[Evidence], hits: Sequence[Hit], reader: IndexReader, language: Language
-    ) -> list[Evidence]:
+    def _within_limits(self, evidence: Sequence[Evidence]) -> list[Evidence]:
         """Evidence of pages that are similar enough, from no more passages than the operator allows."""
-        selector = self._selectors[language]
-        similar = {hit.chunk.document_id: selector.similarity(hit, reader.statistics) for hit in reversed(hits)}
-        near = [item for item in evidence if similar.get(item.chunk.document_id, 0.0) >= self._similarity_threshold]
+        near = [item for item in evidence if item.similarity >= self._similarity_threshold]
         chunks = list(dict.fromkeys(item.chunk.chunk_id for item in near))[: self._max_chunks]
         return [item for item in near if item.chunk.chunk_id in chunks]
 

@@ -9,8 +9,8 @@ from rag.interpreter import Interpreter
 from rag.models.load import load_embedder, load_generator
 from rag.models.protocols import Embedder, LanguageModel
 from rag.paraphraser import Paraphraser
-from rag.reranker import Reranker
 from rag.retriever import Retriever
+from rag.search import Search
 from rag.settings import RagSettings
 from rag.store import IndexStore
 from rag.writer import Writer
@@ -46,8 +46,7 @@ def build_answerer(
         interpreter=Interpreter(),
         expander=Expander({language: Lexicon.load(language) for language in Language}),
         paraphraser=paraphraser,
-        retriever=Retriever(open_reader, embedder),
-        reranker=Reranker(),
+        search=Search(Retriever(open_reader, embedder)),
         selectors={language: EvidenceSelector(language, embedder) for language in Language},
         writer=Writer(language_model) if language_model is not None else None,
         max_chunks=settings.max_context_chunks,

@@ -1,25 +1,25 @@
 """Puts the questions of the bank to a new version of an index, and fits to it when it answers."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
 from locales.language import Language
-from rag.calibration import Calibration, chosen_threshold, fitted_weights
-from rag.coverage import THRESHOLD, WEIGHTS, CoverageSigns
+from rag.calibration import Calibration, FirstPages, chosen_threshold, fitted_similarity, fitted_weights
+from rag.coverage import THRESHOLD, WEIGHTS
 from rag.documents import DocumentKind
-from rag.evidence import EvidenceSelector
+from rag.evidence import EvidenceSelector, JudgedPage
 from rag.expander import Expander, Lexicon
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
 from rag.models.protocols import Embedder, Vectors
-from rag.question_bank import COVERED, OPEN, AnsweredBank, BankQuestion, Labels, bank, pages_on
-from rag.reranker import Reranker
+from rag.question_bank import COVERED, OPEN, AnsweredBank, BankQuestion, Labels, bank, pages_on, uncovered_names
 from rag.retriever import Retriever
-from rag.types import Question
+from rag.search import Search
+from rag.similarity import best_hits, similarity_signs
+from rag.types import Hit, Question
 
-_CANDIDATES = 15  # as the answering line
 FEWEST_PAGES = 40
 """Pages below which an index is not calibrated."""
 
@@ -27,6 +27,7 @@ _FEWEST_COVERED = 60  # questions of the bank; with fewer, what was fitted to th
 # Questions put to the index: each takes 50 to 100 ms.
 _MOST_COVERED, _MOST_OTHERS, _MOST_ELSEWHERE = 300, 300, 120
 _MOST_ASKED = 2_000  # questions of the pages themselves; each takes 25 ms to embed
+_FIRST_PAGES = 5  # pages of a question that the similarity is fitted to
 _SEED = 7
 
 
@@ -37,7 +38,11 @@ class Calibrator:
         self._embedder = embedder
         self._interpreter = Interpreter()
         self._expander = Expander({language: Lexicon.load(language) for language in Language})
-        self._reranker = Reranker()
+
+    def is_current(self, language: Language, reader: IndexReader) -> bool:
+        """Whether a version was calibrated as this release does it; one that another release published may not be."""
+        known = reader.calibration
+        return known is not None and known.similarity is not None and known.digest == _digest(bank(language))
 
     def calibrate(self, language: Language, reader: IndexReader) -> Calibration | None:
         """Fit to a version; None for one that is too small, or covers too little of the bank, for figures to mean anything.
@@ -48,7 +53,8 @@ class Calibrator:
         questions, pages = bank(language), reader.pages()
         if len(pages) < FEWEST_PAGES:
             return None
-        on_topic, labels = pages_on(questions, [(page.title, page.synonyms) for page in pages], language)
+        names = [(page.title, page.synonyms) for page in pages]
+        on_topic, labels = pages_on(questions, names, language)
         if (labels == COVERED).sum() < _FEWEST_COVERED:
             return None
         digest = _digest(questions)
@@ -58,20 +64,24 @@ class Calibrator:
         known = AnsweredBank(
             vectors=np.concatenate([of_bank, of_pages]),
             labels=np.concatenate([labels, np.full(len(asked), COVERED, dtype=np.int8)]),
+            uncovered=uncovered_names(questions, labels, names, language),
         )
         provisional = reader.calibrated(Calibration(weights=WEIGHTS, threshold=THRESHOLD, bank=known, digest=digest))
-        signs, is_right = [], []
+        signs, is_right, found = [], [], []
         for place in _sample(questions, labels):
-            page, found = self._judge(language, provisional, questions[place], known, place)
-            if found is not None:
-                signs.append(found)
-                is_right.append(page in {pages[at].document_id for at in on_topic[place]})
+            judged, hits = self._judge(language, provisional, questions[place], known, place)
+            if judged is not None:
+                right_pages = {pages[at].document_id for at in on_topic[place]}
+                signs.append(judged.signs)
+                is_right.append(judged.document_id in right_pages)
+                found.append((best_hits(hits)[:_FIRST_PAGES], right_pages))
         if not any(is_right) or all(is_right):
             return None
         right = np.array(is_right)
         weights = fitted_weights(signs, right)
         threshold = chosen_threshold(weights, signs, right)
-        return Calibration(weights=weights, threshold=threshold, bank=known, digest=digest)
+        first = [_first_pages(hits, weights.probability(sign), on) for sign, (hits, on) in zip(signs, found, strict=True)]
+        return Calibration(weights=weights, threshold=threshold, bank=known, digest=digest, similarity=fitted_similarity(first))
 
     def _embedded(self, questions: Sequence[BankQuestion], digest: str, live: Calibration | None) -> Vectors:
         """The bank embedded, which takes half a minute, unless the last calibration has it embedded already."""
@@ -81,28 +91,28 @@ class Calibrator:
 
     def _judge(
         self, language: Language, reader: IndexReader, asked: BankQuestion, answered: AnsweredBank, place: int
-    ) -> tuple[str, CoverageSigns | None]:
-        """The page that would answer a question of the bank, and its signs; none where nothing is found at all."""
+    ) -> tuple[JudgedPage | None, Sequence[Hit]]:
+        """The page that would answer a question of the bank, and all hits; none where nothing is found at all."""
         interpretation = self._interpreter.interpret(Question(text=asked.text, language=language))
         query = self._expander.expand(interpretation)
         others = [query.question] if query.question != asked.text else []
         vectors = [answered.vectors[place], *self._embedder.embed_queries([*others, *query.expansions])]
         if others:
             vectors = vectors[1:]
-        hits = Retriever(lambda _: reader, self._embedder).retrieve(query, k=_CANDIDATES, reader=reader, vectors=vectors)
+        hits = Search(Retriever(lambda _: reader, self._embedder)).find(query, reader, vectors)
         if not hits:
-            return "", None
-        hits = self._reranker.rerank(
-            query,
-            hits,
-            reader.statistics,
-            k=_CANDIDATES,
-            vector=vectors[0],
-            sentence_vectors=reader.sentence_vectors([hit.chunk.chunk_id for hit in hits]),
-        )
+            return None, hits
         selector = EvidenceSelector(language, self._embedder)
         judged = selector.judge(interpretation, hits, reader, vectors[0], expansions=query.expansions, without=place)
-        return judged.document_id, judged.signs
+        return judged, hits
+
+
+def _first_pages(hits: Sequence[Hit], coverage: float, right_pages: Set[str]) -> FirstPages:
+    return FirstPages(
+        signs=similarity_signs(hits, coverage),
+        is_right=[hit.chunk.document_id in right_pages for hit in hits],
+        is_covered=bool(right_pages),
+    )
 
 
 def _sample(questions: Sequence[BankQuestion], labels: Labels) -> list[int]:
@@ -118,4 +128,4 @@ def _sample(questions: Sequence[BankQuestion], labels: Labels) -> list[int]:
 
 
 def _digest(questions: Sequence[BankQuestion]) -> str:
-    return hashlib.sha256("\n".join(question.text for question in questions).encode()).hexdigest()
+    return hashlib.sha256("\n".join(f"{one.topic}\t{one.names}\t{one.text}" for one in questions).encode()).hexdigest()

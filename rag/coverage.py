@@ -37,6 +37,7 @@ class CoverageSigns:
     unnamed: float  # whether the question has a word of health that says of what, and no page among the best is named for it
     elsewhere: float  # whether it has a word of another field: cars, computers, money
     leaning: float  # how much nearer it is to questions that the index covers than to others, in deviations
+    names_other: float  # whether it names a topic that the index is known not to cover
     says_of_what: bool = True  # False for a pain, a problem, a question without any subject
 
     @property
@@ -64,7 +65,7 @@ SIGN_NAMES = tuple(sign.name for sign in fields(CoverageSigns) if sign.name != "
 
 # Fitted by `salus eval fit-coverage` over the starter corpus with its default embedder; figures and alternatives are in
 # docs/adr/0011. A question whose page was not found best counts as uncovered: what another page says would be no answer.
-WEIGHTS = CoverageWeights(weights=(4.55, 1.69, 1.12, 0.45, 2.27, 1.44, 0.22, -0.72, -1.25, 0.0), constant=-4.80)
+WEIGHTS = CoverageWeights(weights=(4.55, 1.69, 1.12, 0.45, 2.27, 1.44, 0.22, -0.72, -1.25, 0.0, 0.0), constant=-4.80)
 THRESHOLD = 0.33
 
 
@@ -78,6 +79,7 @@ def coverage_signs(
     statistics: CorpusStatistics,
     expansions: Sequence[str] = (),
     leaning: float = 0.0,
+    names_other: bool = False,
 ) -> CoverageSigns:
     """Measure how far an index covers a question.
 
@@ -91,6 +93,7 @@ def coverage_signs(
         expansions: Other words for what the question says.
         leaning: How much nearer it is to questions that the index covers than to others, as a difference of cosines; 0 where
             the index knows of none.
+        names_other: Whether it names a topic that the index is known not to cover.
     """
     words = IntentWords.load(language)
     lower = words.without_other_senses(folded(question))
@@ -118,6 +121,7 @@ def coverage_signs(
         unnamed=float(is_about_health and not is_translated and not any(token in names for token in topics)),
         elsewhere=float(words.is_elsewhere(lower)),
         leaning=leaning / max(statistics.background_std, 1e-6) / _LEANING,
+        names_other=float(names_other),
         says_of_what=is_translated or any(not words.unspecific.match_length(word, 0) for word in telling),
     )
 

@@ -6,23 +6,14 @@ from typing import Final
 
 from locales.language import Language
 from rag.corpus import CorpusStatistics
-from rag.coverage import (
-    THRESHOLD,
-    WEIGHTS,
-    CoverageSigns,
-    Stems,
-    content_words,
-    coverage_signs,
-    name_tokens,
-    nearness,
-    topic_stems,
-)
+from rag.coverage import THRESHOLD, WEIGHTS, CoverageSigns, Stems, content_words, coverage_signs, name_tokens, topic_stems
 from rag.documents import Chunk, DocumentKind
 from rag.index_reader import IndexReader
 from rag.intents import IntentWords, folded
 from rag.models.protocols import Embedder, Vectors
 from rag.relevance import FRAIL, YOUNG, Passage, Relevance, Wanted, fit
 from rag.sentences import Section, SentenceWords, may_be_shown
+from rag.similarity import page_similarities
 from rag.text import content_tokens, stem, stop_words
 from rag.types import AbstentionKind, Evidence, Hit, Intent, Interpretation, Population
 
@@ -39,8 +30,6 @@ _TIE: Final = 0.1
 _TOPIC: Final = 0.35  # what a word counts that most sentences of its page hold
 _POPULATION_TOLERANCE: Final = 0.9  # a page for babies may serve a child, but no adult
 _SAME: Final = 0.8  # share of common words from which two sentences say the same
-
-_UNKNOWN_BACKGROUND: Final = CorpusStatistics(background_mean=0.81, background_std=0.026)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +84,15 @@ class EvidenceSelector:
         best = hits[:_PASSAGES]
         passages = self._passages([*best, *self._beside(best, judged.page, self._asked(interpretation))], reader)
         question = self._question(interpretation, best, passages, expansions, vector, reader.statistics, judged.main_pages)
+        similar = self.similarities(judged, hits, reader)
         found = [
-            Evidence(chunk=passage.chunk, sentence=sentence, strength=strength, is_advice=passage.section is Section.DOCTOR)
+            Evidence(
+                chunk=passage.chunk,
+                sentence=sentence,
+                strength=strength,
+                is_advice=passage.section is Section.DOCTOR,
+                similarity=similar.get(passage.chunk.document_id, 0.0),
+            )
             for passage in self._suited(passages, question)
             for place, sentence in enumerate(passage.chunk.sentences)
             if may_be_shown(sentence)
@@ -135,7 +131,7 @@ class EvidenceSelector:
             without: The place of the question in the index's bank, if it is one of it, so that it is not judged by itself.
         """
         text = interpretation.meaning
-        leaning = reader.calibration.bank.lean(vector, without) if reader.calibration else 0.0
+        known = reader.calibration.bank if reader.calibration else None
         worth = self._worth(hits[:_PASSAGES], self._naming_words(text, expansions, reader.statistics), interpretation.population)
         best = max(worth, key=lambda page: worth[page])
         page = reader.page(best, vector)
@@ -151,13 +147,16 @@ class EvidenceSelector:
                 page=page,
                 statistics=reader.statistics,
                 expansions=expansions,
-                leaning=leaning,
+                leaning=known.lean(vector, without) if known else 0.0,
+                names_other=known.names_uncovered(text, self._language) if known else False,
             ),
         )
 
-    def similarity(self, hit: Hit, statistics: CorpusStatistics | None = None) -> float:
-        """How near a passage is to the question, 0 to 1; the same for any embedder if the corpus's figures are given."""
-        return nearness(hit.dense, statistics or _UNKNOWN_BACKGROUND)
+    def similarities(self, judged: JudgedPage, hits: Sequence[Hit], reader: IndexReader) -> dict[str, float]:
+        """How sure it is of each page among hits that it is on the question's topic, 0 to 1, by page id."""
+        fitted = reader.calibration
+        coverage = fitted.weights.probability(judged.signs) if fitted else 0.0
+        return page_similarities(hits, reader.statistics, coverage, fitted.similarity if fitted else None)
 
     def abstention_kind(self, interpretation: Interpretation, reader: IndexReader) -> AbstentionKind:
         """Why a question without evidence is refused: it is not about health, or no page answers it."""

@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from locales.language import Language
 from rag import text
+from rag.spelling import Spelling
 from rag.types import Interpretation, Query
 
 # Each expansion costs an embedding (25 ms) and two searches; a second one found no more pages (ADR 0003).
@@ -123,17 +124,19 @@ class Expander:
 
     def __init__(self, lexicons: Mapping[Language, Lexicon]) -> None:
         self._lexicons = lexicons
+        self._spellings = {language: Spelling.load(language) for language in lexicons}
 
     def expand(self, interpretation: Interpretation, country: str | None = None) -> Query:
-        """Make the query of an understood question, with an expansion where the lexicon knows other words for part of it.
+        """Make the query of an understood question, with an expansion where it can be said in other words.
 
-        The expansion is the whole question with these words in place of the patient's: alone, they would forget what is asked
-        about them.
+        The expansion is the whole question, spelt right and with the lexicon's words in place of the patient's: alone, they would
+        forget what is asked about them.
         """
         question, language = text.normalise(interpretation.self_contained), interpretation.language
-        lexicon = self._lexicons.get(language)
-        found = lexicon.find(question, country) if lexicon else []
-        phrasings = [_rephrased(question, found, place) for place in range(_MAX_EXPANSIONS)]
+        spelling, lexicon = self._spellings.get(language), self._lexicons.get(language)
+        told = spelling.corrected(question) if spelling else question
+        found = lexicon.find(told, country) if lexicon else []
+        phrasings = [_rephrased(told, found, place) for place in range(_MAX_EXPANSIONS)]
         if interpretation.implied:
             # Its few words say what the message is about; the rest of "ha 38 e mezzo e mangia poco" would lead to other pages.
             phrasings = [interpretation.implied]

@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from locales.language import Language
 from rag.models.protocols import Vectors
-from rag.text import content_tokens
+from rag.text import content_tokens, stop_words, words
 
 _NEAREST = 3
+_FEWEST_LETTERS = 5  # of a word that has an ending
 
 Labels = npt.NDArray[np.int8]
 
@@ -34,12 +35,17 @@ class BankQuestion:
     text: str
 
 
+Name = frozenset[str]
+"""The words of a topic's name, folded and without the endings of plurals: stems take "mano" for "mania"."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredBank:
-    """Embedded questions, shape ``(n, dimension)``, unit rows, and what is known of each, ``(n,)``."""
+    """Embedded questions, shape ``(n, dimension)``, unit rows, what is known of each, ``(n,)``, and names of uncovered topics."""
 
     vectors: Vectors
     labels: Labels
+    uncovered: frozenset[Name] = frozenset()
 
     def lean(self, vector: Vectors, without: int | None = None) -> float:
         """How much nearer a question is to covered questions than to uncovered ones, as a difference of cosines.
@@ -53,6 +59,11 @@ class AnsweredBank:
             cosines, labels = np.delete(cosines, without), np.delete(labels, without)
         near, far = cosines[labels == COVERED], cosines[labels == UNCOVERED]
         return _nearest(near) - _nearest(far) if len(near) and len(far) else 0.0
+
+    def names_uncovered(self, question: str, language: Language) -> bool:
+        """Whether a question holds all words of a name of a topic that the index does not cover."""
+        said = _name(question, language)
+        return any(name <= said for name in self.uncovered)
 
 
 @cache
@@ -91,6 +102,38 @@ def pages_on(
             found[question.names] = (on, label)
     answers = [found[question.names] for question in questions]
     return [on for on, _ in answers], np.array([label for _, label in answers], dtype=np.int8)
+
+
+def uncovered_names(
+    questions: Sequence[BankQuestion], labels: Labels, pages: Sequence[tuple[str, Sequence[str]]], language: Language
+) -> frozenset[Name]:
+    """Gather the names of the topics that an index does not cover; what also names a page, or a topic that it covers, is none.
+
+    Args:
+        questions: Questions of a bank.
+        labels: What is known of each, as `pages_on` found it.
+        pages: Title and synonyms of each page.
+        language: That of both.
+    """
+    names: dict[int, set[Name]] = {COVERED: set(), OPEN: set(), UNCOVERED: set()}
+    for topic, label in {(question.names, int(label)) for question, label in zip(questions, labels, strict=True)}:
+        names[label].update(_name(name, language) for name in topic)
+    of_pages = {_name(name, language) for title, synonyms in pages for name in (title, *synonyms)}
+    return frozenset(names[UNCOVERED] - names[COVERED] - names[OPEN] - of_pages - {frozenset()})
+
+
+def _name(text: str, language: Language) -> Name:
+    stop = stop_words(language)
+    return frozenset(_singular(word, language) for word in words(text, language) if word not in stop and not word.isdigit())
+
+
+def _singular(word: str, language: Language) -> str:
+    """A word without what its plural changes: nearly, and the same for both."""
+    if len(word) < _FEWEST_LETTERS:
+        return word
+    if language is Language.ITALIAN:
+        return word[:-1] if word[-1] in "aeio" else word
+    return word.removesuffix("s").removesuffix("e")
 
 
 def _split(names: str) -> tuple[str, ...]:

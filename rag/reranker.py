@@ -1,8 +1,7 @@
 """The candidates of a question in their final order: words, meaning, nearest sentence, and whether they tell what is asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 from rank_bm25 import BM25Okapi
@@ -42,12 +41,12 @@ class Reranker:
         k: int = 5,
         *,
         vector: Vectors | None = None,
-        sentence_vectors: Mapping[str, Vectors] = MappingProxyType({}),
     ) -> list[Hit]:
         """Order `hits` anew and return the `k` best, with `lexical` set for all of them.
 
         The index gives a BM25 score only to its first hits; a chunk found by meaning alone, or by an expansion, gets here what
-        the patient's own words are worth in it. A long passage on many things is as near as its nearest sentence, in part.
+        the patient's own words are worth in it. A long passage on many things is as near as its nearest sentence, in part; one
+        without vectors of its sentences is as near as it is whole.
 
         Args:
             query: The question.
@@ -55,10 +54,9 @@ class Reranker:
             statistics: Figures of the corpus.
             k: Most hits.
             vector: The embedded question, unit length.
-            sentence_vectors: Vectors of the candidates' sentences by chunk id; one without is as near as its passage.
         """
         tokens = text.query_tokens(query.question, query.language)
-        passages = [lexical_column(hit.chunk).split() for hit in hits]
+        passages = [lexical_column(hit.chunk).split() if hit.tokens is None else hit.tokens for hit in hits]
         scores = bm25_scores(tokens, passages, statistics)
         words = AspectWords.load(query.language)
         asked = words.asked(query.question)
@@ -66,14 +64,14 @@ class Reranker:
         for hit, passage, score in zip(hits, passages, scores, strict=True):
             gain = self._weights.lexical * (score - hit.lexical)
             gain += self._rerank.aspect * words.told(asked, hit.chunk, passage)
-            gain += self._nearer_by(hit, vector, sentence_vectors.get(hit.chunk.chunk_id), statistics)
+            gain += self._nearer_by(hit, vector, statistics)
             reranked.append(replace(hit, score=hit.score + gain, lexical=score))
         return ranked(reranked)[:k]
 
-    def _nearer_by(self, hit: Hit, vector: Vectors | None, sentences: Vectors | None, statistics: CorpusStatistics) -> float:
-        if vector is None or sentences is None or not len(sentences):
+    def _nearer_by(self, hit: Hit, vector: Vectors | None, statistics: CorpusStatistics) -> float:
+        if vector is None or hit.sentence_vectors is None or not len(hit.sentence_vectors):
             return 0.0
-        nearest = float(np.max(sentences @ vector))
+        nearest = float(np.max(hit.sentence_vectors @ vector))
         return self._rerank.sentence * (deviations(nearest, statistics) - deviations(hit.dense, statistics))
 
 

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 
 from locales.language import Language
 from rag import text
-from rag.fusion import FusionWeights, add_expansions, fuse
+from rag.fusion import FusionWeights, add_expansions, fuse, renames
 from rag.index_reader import IndexReader
 from rag.models.protocols import Embedder, Vectors
-from rag.types import Hit, Query
+from rag.types import Candidate, Hit, Query
 
 _DEPTH = 50  # hits of each side that are fused
+_NAMED = 3  # hits of the patient's own words whose titles may be the name that they use
 
 
 class Retriever:
@@ -44,10 +45,12 @@ class Retriever:
         own, *others = [
             self._search(reader, phrasing, vector, query.language) for phrasing, vector in zip(phrasings, vectors, strict=True)
         ]
-        return add_expansions(own, others, self._weights)[:k]
+        titles = {hit.chunk.title for hit in reader.hits(own[:_NAMED])} if others else set()
+        apart = [other for phrase, other in zip(query.expansions, others, strict=True) if not renames(query, phrase, titles)]
+        return reader.hits(add_expansions(own, apart, self._weights)[:k])
 
-    def _search(self, reader: IndexReader, phrasing: str, vector: Vectors, language: Language) -> list[Hit]:
+    def _search(self, reader: IndexReader, phrasing: str, vector: Vectors, language: Language) -> list[Candidate]:
         tokens = text.query_tokens(phrasing, language)
-        dense = reader.dense(vector, _DEPTH)
-        lexical = reader.lexical(" ".join(tokens), _DEPTH, vector)
+        dense = reader.nearest(vector, _DEPTH)
+        lexical = reader.matching(" ".join(tokens), _DEPTH, vector)
         return fuse(dense, lexical, reader.statistics, self._weights)

@@ -13,7 +13,6 @@ import numpy as np
 
 from locales.language import Language
 from rag.corpus import CorpusStatistics
-from rag.coverage import nearness
 from rag.documents import Chunk
 from rag.errors import StoreError
 from rag.fusion import deviations
@@ -41,6 +40,7 @@ _THRESHOLD: Final = 0.75
 # In an index of a few pages any page is well ahead. Of 652 questions asked of three to twenty pages without theirs, 5 % would be
 # pointed to another; with this, 3 to 5 %.
 _FLOOR: Final = 1.0
+_SUREST: Final = 0.999  # that is told: no page is quite certain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class Signpost:
                 continue
             certainty = certainty_of(pages)
             if certainty >= _THRESHOLD and pages[0].topic not in held_topics:
-                found.append((certainty, _source(pages[0], reader.statistics)))
+                found.append((certainty, Source.of(pages[0].passages[0].chunk, similarity=min(certainty, _SUREST))))
         return max(found, key=lambda pair: pair[0])[1] if found else None
 
     def rank(
@@ -138,11 +138,6 @@ def _page(hits: Sequence[Hit], statistics: CorpusStatistics) -> RankedPage:
     passages = sorted(hits, key=lambda hit: -hit.dense)
     nearest = [hit.dense for hit in passages[:_NEAREST]]
     return RankedPage(passages=passages, nearness=deviations(sum(nearest) / len(nearest), statistics))
-
-
-def _source(page: RankedPage, statistics: CorpusStatistics) -> Source:
-    nearest = page.passages[0]
-    return Source.of(nearest.chunk, similarity=nearness(nearest.dense, statistics))
 
 
 def _is_about_health(interpretation: Interpretation) -> bool:

@@ -10,12 +10,14 @@ from importlib.resources import files
 import Stemmer
 
 from locales.language import Language
+from rag.look_alikes import in_latin
 
 _STEMMERS = {Language.ITALIAN: "italian", Language.SPANISH: "spanish"}
 
 # Apostrophes as keyboards, word processors and hurried patients write them; all become the plain one.
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ‛′＇`´", "'"))
-_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+# Soft hyphens, zero-width and direction marks, and accents that no letter takes: words struck through, or heaped with them.
+_INVISIBLE = re.compile(r"[\u00ad\u0300-\u036f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
 _BLANKS = re.compile(r"[^\S\n]+")
 
 # Letters and digits stay together across a hyphen only where a digit is on one side: covid-19 and omega-3 are one token,
@@ -39,9 +41,12 @@ _local = threading.local()
 
 
 def normalise(text: str) -> str:
-    """Give `text` one spelling: NFC, plain apostrophes, no invisible characters, single blanks. Case and line ends stay."""
-    composed = unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
-    return _BLANKS.sub(" ", _INVISIBLE.sub("", composed)).strip()
+    """Give `text` one spelling: NFC, Latin look-alikes, plain apostrophes, no invisible characters, single blanks.
+
+    Case and line ends stay.
+    """
+    seen = _INVISIBLE.sub("", unicodedata.normalize("NFC", text).translate(_APOSTROPHES))
+    return _BLANKS.sub(" ", in_latin(seen)).strip()
 
 
 def fold(text: str) -> str:

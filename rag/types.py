@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from locales.language import Language
 from rag.documents import Authority, Chunk, DocumentKind, Link, Sentence
+from rag.models.protocols import Vectors
 
 
 class Population(StrEnum):
@@ -92,30 +93,49 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """A chunk with its score in a ranking.
+class Candidate:
+    """A hit whose chunk has not been read yet: most candidates fall away before anybody needs its text."""
 
-    `score` orders the ranking it comes from; `dense` is the cosine of the best surface (−1 to 1, 0 when not found by the dense
-    side), `lexical` the BM25 score (0 when not found by the lexical side).
-    """
-
-    chunk: Chunk
+    chunk_id: str
     score: float
     dense: float = 0.0
     lexical: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A chunk with its score in a ranking.
+
+    `score` orders the ranking it comes from; `dense` is the cosine of the best surface (−1 to 1, 0 when not found by the dense
+    side), `lexical` the BM25 score (0 when not found by the lexical side). `tokens` (`rag.corpus.lexical_column`) and
+    `sentence_vectors`, rows in the order of `Chunk.sentences`, are as the index holds them; None if it does not.
+    """
+
+    chunk: Chunk
+    score: float
+    dense: float = 0.0
+    lexical: float = 0.0
+    tokens: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+    sentence_vectors: Vectors | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def chunk_id(self) -> str:
+        """The id of its chunk."""
+        return self.chunk.chunk_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """A sentence of a chunk judged fit to support an answer, with its strength from 0 to 1.
 
-    `is_advice` marks a sentence on when to see a doctor.
+    `is_advice` marks a sentence on when to see a doctor; `similarity` is that of its page, as in `Source`.
     """
 
     chunk: Chunk
     sentence: Sentence
     strength: float
     is_advice: bool = False
+    similarity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +164,7 @@ class SupportedSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A page behind an answer, or one that is pointed to; `similarity` is a calibrated figure from 0 to 1."""
+    """A page behind an answer, or one that is pointed to; `similarity` tells how sure it is that it is on the topic, 0 to 1."""
 
     document_id: str
     title: str

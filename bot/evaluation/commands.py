@@ -241,12 +241,50 @@ def evaluate_scale(
 @evaluation.command("all")
 def evaluate_all(
     half: Annotated[Half, typer.Option(help="The half that is tuned on, or the one that is only reported.")] = Half.DEV,
+    pin: Annotated[bool, typer.Option("--pin", help="Pin the floors of the benchmark to what is measured.")] = False,
+    lower_floors: Annotated[bool, typer.Option("--lower-floors", help="Pin also what is lower than before.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run every evaluation that needs no generator on the sets that ship with the project."""
+    """Run every evaluation that needs no generator on the sets that ship with the project, against their floors."""
     settings = start(quiet=True)
     from bot.evaluation.everything import evaluate_all as measure
     from bot.progress import counted_progress
 
     with counted_progress(ERR) as progress:
-        measure(settings, half, as_json=as_json, progress=progress)
+        measure(settings, half, as_json=as_json, progress=progress, pin=pin, may_lower=lower_floors)
+
+
+@evaluation.command("abstention")
+def evaluate_abstention(
+    half: Annotated[Half, typer.Option(help="The half that is tuned on, or the one that is only reported.")] = Half.DEV,
+    report: Annotated[Path | None, typer.Option(dir_okay=False, writable=True, help="Also write a report as HTML.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how well covered questions are told from others, and whether probabilities and similarity mean what they say."""
+    settings = start(quiet=True)
+    from bot.evaluation.abstention import evaluate_abstention as measure
+    from bot.evaluation.abstention_tables import print_abstention
+    from bot.evaluation.cached_embedder import CachedEmbedder
+    from bot.evaluation.shipped import lay_other_questions, lay_questions, page_questions
+    from bot.progress import counted_progress
+    from rag.evaluation.abstention_report import write_abstention_report
+    from rag.evaluation.report import check_report
+    from rag.models.load import load_embedder
+    from rag.store import IndexStore
+
+    if report:
+        check_report(report)
+    with busy("Loading the embedder…"):
+        embedder = CachedEmbedder(load_embedder(settings.embedder, settings.home, settings.threads), settings.home / "eval")
+    store = IndexStore(settings.home / "index")
+    covered, others = [lay_questions(half), page_questions(half)], [lay_other_questions(half)]
+    with counted_progress(ERR) as progress:
+        figures = measure(covered, others, lambda language: store.open(language, embedder.fingerprint), embedder, progress)
+    embedder.save()
+    figures["about"]["half"] = half.value
+    if report:
+        write_abstention_report(figures, report)
+    if as_json:
+        print_figures(figures, OUT, as_json=True)
+    else:
+        print_abstention(figures, OUT)

@@ -18,11 +18,10 @@ from rag.expander import Expander, Lexicon
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
 from rag.models.protocols import Embedder
-from rag.reranker import Reranker
 from rag.retriever import Retriever
+from rag.search import Search
 from rag.types import Question
 
-_CANDIDATES = 15  # as the answering line
 _FOLDS = 5
 _SEED = 7
 
@@ -74,22 +73,20 @@ def _measure(
     rows: Sequence[dict[str, Any]], open_reader: Callable[[Language], IndexReader], embedder: Embedder, progress: Counted
 ) -> list[Measured]:
     """Run each question through the answering line as far as coverage."""
-    interpreter, reranker = Interpreter(), Reranker()
+    interpreter = Interpreter()
     expander = Expander({language: Lexicon.load(language) for language in Language})
-    retriever = Retriever(open_reader, embedder)
+    search = Search(Retriever(open_reader, embedder))
     selectors = {language: EvidenceSelector(language, embedder) for language in Language}
     measured = []
     for number, row in enumerate(rows, start=1):
         interpretation = interpreter.interpret(Question(text=row["text"], language=Language(row["lang"])))
         reader = open_reader(interpretation.language).calibrated(None)  # the bank holds some of these very questions
         query = expander.expand(interpretation)
-        vector = embedder.embed_queries([interpretation.meaning])[0]
-        hits = retriever.retrieve(query, k=_CANDIDATES, reader=reader)
-        sentences = reader.sentence_vectors([hit.chunk.chunk_id for hit in hits])
-        hits = reranker.rerank(query, hits, reader.statistics, k=_CANDIDATES, vector=vector, sentence_vectors=sentences)
+        vectors = embedder.embed_queries([query.question, *query.expansions])
+        hits = search.find(query, reader, list(vectors))
         if hits:
             selector = selectors[interpretation.language]
-            judged = selector.judge(interpretation, hits, reader, vector, expansions=query.expansions)
+            judged = selector.judge(interpretation, hits, reader, vectors[0], expansions=query.expansions)
             measured.append(Measured(kind=_kind(row, judged.page[0].chunk.topic), signs=judged.signs))
         progress("questions", number, len(rows))
     return measured

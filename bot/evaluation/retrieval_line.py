@@ -15,15 +15,21 @@ from rag.index_reader import IndexReader
 from rag.models.protocols import Budget, Embedder, LanguageModel, Vectors
 from rag.paraphraser import Paraphraser
 from rag.prompting import StagePrompt
-from rag.reranker import Reranker
 from rag.retriever import Retriever
+from rag.search import Search
 from rag.store import IndexStore
 from rag.types import Hit, Intent, Interpretation, Query
 
-_CANDIDATES = 15  # as the answering line
 _DEPTH = 30  # of rankings that are not reranked: several chunks of one page fold into it
 _PHRASE_TOKENS = 24  # as `rag/paraphraser.py`; it cuts the budget itself
-_CALLED = {"embed_queries": "embed", "embed_passages": "embed", "sentence_vectors": "sentences"}
+_CALLED = {
+    "embed_queries": "embed",
+    "embed_passages": "embed",
+    "nearest": "dense",
+    "matching": "lexical",
+    "hits": "sentences",
+    "retrieve": "fuse",
+}
 
 
 class SearchLine:
@@ -35,11 +41,11 @@ class SearchLine:
         self._cache = embedder
         self._embedder = cast(Embedder, _Timed(embedder, self.clock))
         self._retriever = Retriever(self._open, self._embedder)
-        self._reranker = Reranker()
+        self._search = Search(self._retriever)
         self._expander = Expander({language: Lexicon.load(language) for language in Language})
         self._phrases = phrases
 
-    def timed(self, search: "Search", asked: JudgedQuery) -> tuple[list[Hit], dict[str, float]]:
+    def timed(self, search: "Way", asked: JudgedQuery) -> tuple[list[Hit], dict[str, float]]:
         """Search, and tell the seconds by stage; an embedding counts as when it was made, not as it was found in the cache."""
         spent_s, lookup_s = self._cache.spent_s, self._cache.lookup_s
         with self.clock.stage("other"):
@@ -75,24 +81,17 @@ class SearchLine:
 
     def fused(self, query: Query, k: int = _DEPTH) -> list[Hit]:
         """By words and by meaning."""
-        return self._fused(query, self._open(query.language), self._vectors(query), k)
+        reader, vectors = self._open(query.language), self._vectors(query)
+        with self.clock.stage("fuse"):
+            return self._retriever.retrieve(query, k=k, reader=reader, vectors=vectors)
 
     def reranked(self, query: Query) -> list[Hit]:
         """The candidates of the answering line in their final order."""
         reader, vectors = self._open(query.language), self._vectors(query)
-        hits = self._fused(query, reader, vectors, _CANDIDATES)
-        sentences = reader.sentence_vectors([hit.chunk.chunk_id for hit in hits])
-        with self.clock.stage("rerank"):
-            return self._reranker.rerank(
-                query, hits, reader.statistics, k=_CANDIDATES, vector=vectors[0], sentence_vectors=sentences
-            )
+        return self._search.find(query, reader, vectors, stage=lambda name: self.clock.stage(_CALLED.get(name, name)))
 
     def _vectors(self, query: Query) -> list[Vectors]:
         return list(self._embedder.embed_queries([query.question, *query.expansions]))
-
-    def _fused(self, query: Query, reader: IndexReader, vectors: list[Vectors], k: int) -> list[Hit]:
-        with self.clock.stage("fuse"):
-            return self._retriever.retrieve(query, k=k, reader=reader, vectors=vectors)
 
     def _open(self, language: Language) -> IndexReader:
         with self.clock.stage("open"):
@@ -100,14 +99,14 @@ class SearchLine:
         return cast(IndexReader, _Timed(reader, self.clock))
 
 
-Search = Callable[[SearchLine, JudgedQuery], list[Hit]]
+Way = Callable[[SearchLine, JudgedQuery], list[Hit]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """A way to search, and what it needs that a plain index does not give."""
 
-    search: Search
+    search: Way
     needs_sentences: bool = False  # vectors of single sentences
     needs_generator: bool = False
     needs_pseudo: bool = False  # an index that pseudo medical histories and questions are part of

@@ -20,13 +20,12 @@ from locales.language import Language
 from rag.evaluation.stage_clock import StageClock, in_order
 from rag.index_reader import IndexReader
 from rag.models.protocols import Embedder, Vectors
-from rag.reranker import Reranker
 from rag.retriever import Retriever
+from rag.search import Search
 from rag.store import IndexStore
-from rag.types import Query
+from rag.types import Candidate, Hit, Query
 
 _LANGUAGE = Language.ITALIAN
-_CANDIDATES = 15  # as the answering line
 _CHANGED_SURFACES = 100  # what a content event or a quiet night brings
 _DEPTHS = (10, 50)
 _EXHAUSTIVE_QUESTIONS = 20  # at the full size each takes most of a second
@@ -89,8 +88,7 @@ class _Line:
     def __init__(self, store: IndexStore, embedder: Embedder) -> None:
         self._store = store
         self._fingerprint = embedder.fingerprint
-        self._retriever = Retriever(lambda _: self.open(), embedder)
-        self._reranker = Reranker()
+        self._search = Search(Retriever(lambda _: self.open(), embedder))
 
     def open(self) -> IndexReader:
         """What is live, as each question opens it."""
@@ -115,13 +113,9 @@ class _Line:
         with clock.stage("open"):
             live = self.open()
         reader = cast(IndexReader, _TimedReader(live.exhaustive() if exhaustive else live, clock))
-        with clock.stage("fuse"):
-            hits = self._retriever.retrieve(asked.query, k=_CANDIDATES, reader=reader, vectors=[asked.vector])
-        sentences = reader.sentence_vectors([hit.chunk.chunk_id for hit in hits])
-        with clock.stage("rerank"):
-            self._reranker.rerank(
-                asked.query, hits, reader.statistics, k=_CANDIDATES, vector=asked.vector, sentence_vectors=sentences
-            )
+        self._search.find(
+            asked.query, reader, [asked.vector], stage=lambda name: clock.stage("fuse" if name == "retrieve" else name)
+        )
 
 
 class _TimedReader:
@@ -132,17 +126,17 @@ class _TimedReader:
         self._clock = clock
         self.statistics = inner.statistics
 
-    def dense(self, vector: Vectors, k: int) -> Any:  # noqa: ANN401 - as the reader's
+    def nearest(self, vector: Vectors, k: int) -> list[Candidate]:
         with self._clock.stage("dense"):
-            return self._inner.dense(vector, k)
+            return self._inner.nearest(vector, k)
 
-    def lexical(self, tokens_text: str, k: int, vector: Vectors | None = None) -> Any:  # noqa: ANN401
+    def matching(self, tokens_text: str, k: int, vector: Vectors | None = None) -> list[Candidate]:
         with self._clock.stage("lexical"):
-            return self._inner.lexical(tokens_text, k, vector)
+            return self._inner.matching(tokens_text, k, vector)
 
-    def sentence_vectors(self, chunk_ids: Sequence[str]) -> Any:  # noqa: ANN401
+    def hits(self, candidates: Sequence[Candidate]) -> list[Hit]:
         with self._clock.stage("sentences"):
-            return self._inner.sentence_vectors(chunk_ids)
+            return self._inner.hits(candidates)
 
 
 def _questions(embedder: Embedder) -> list[Asked]:
@@ -159,8 +153,8 @@ def _recall(reader: IndexReader, asked: Sequence[Asked], progress: Counted) -> d
     exhaustive = reader.exhaustive()
     found: dict[int, list[float]] = {depth: [] for depth in _DEPTHS}
     for question in _told(asked, "recall", progress):
-        near = [hit.chunk.chunk_id for hit in reader.dense(question.vector, max(_DEPTHS))]
-        nearest = [hit.chunk.chunk_id for hit in exhaustive.dense(question.vector, max(_DEPTHS))]
+        near = [candidate.chunk_id for candidate in reader.nearest(question.vector, max(_DEPTHS))]
+        nearest = [candidate.chunk_id for candidate in exhaustive.nearest(question.vector, max(_DEPTHS))]
         for depth in _DEPTHS:
             wanted = set(nearest[:depth])
             found[depth].append(len(wanted & set(near[:depth])) / len(wanted))

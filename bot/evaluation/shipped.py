@@ -46,6 +46,11 @@ def lay_other_questions(half: Half) -> Path:
     return _ROOT / "questions" / f"lay_other_{half.value}.jsonl"
 
 
+def pinned_floors() -> Path:
+    """What the development half of the benchmark reached, and with which texts."""
+    return _ROOT / "floors.json"
+
+
 def coverage_questions() -> tuple[Path, ...]:
     """All that the decision whether a question is covered may be fitted to: on a page's topic, near one, or on other matters."""
     names = ("coverage_topics", "coverage_more", "coverage_dev", "topicality_dev", "starter_dev")

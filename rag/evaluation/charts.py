@@ -1,4 +1,7 @@
-"""The charts of a report on retrieval. Colours keep apart for the colour-blind too (Okabe and Ito 2008), and so do shapes."""
+"""The charts of reports on retrieval and on abstention.
+
+Colours keep apart for the colour-blind too (Okabe and Ito 2008), and so do shapes.
+"""
 
 import io
 import math
@@ -23,6 +26,7 @@ _WIDTH = 9.0  # inches
 _ACROSS = 2  # panels beside each other
 _MOST_PANELS = 8  # the largest sets; the table has them all
 _LONGEST_NAME = 40
+_LEAST_MARK, _MOST_MARK = 18.0, 90.0  # points²
 _ASIDE = 0.045  # between curves: equal ones would hide each other
 
 STYLE: Any = {
@@ -118,6 +122,80 @@ def stage_times(rows: Rows) -> "Figure":
     return figure
 
 
+def roc_curves(languages: Rows) -> "Figure":
+    """Shares of questions answered that should be, by that of those that should not, a panel a language.
+
+    Args:
+        languages: Rows with `language`, `auc` and `roc` (area and points by kind) and `chosen` (the point of each kind at the
+            index's threshold, which is marked).
+    """
+    figure = _figure(4.4)
+    grid = figure.subplots(1, len(languages), squeeze=False)[0]
+    for axes, row in zip(grid, languages, strict=True):
+        areas = ", ".join(f"{_kind(kind)} {one['area']:.3f}" for kind, one in row["auc"].items())
+        axes.set_title(f"{row['language']}: area {areas}", loc="left", fontsize=9, fontweight="bold")
+        axes.plot([0, 1], [0, 1], color=_FAINT, linewidth=1.2, zorder=1)
+        for place, (kind, points) in enumerate(row["roc"].items()):
+            across, up = zip(*points, strict=True)
+            axes.plot(across, up, color=_COLOURS[place], linewidth=1.8, label=_kind(kind), drawstyle="steps-post", zorder=2)
+            axes.plot(
+                *row["chosen"][kind],
+                _SHAPES[place],
+                color=_COLOURS[place],
+                markersize=9,
+                markeredgecolor="white",
+                label=f"{_kind(kind)}, chosen threshold",
+                zorder=3,
+            )
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_ylim(-0.02, 1.02)
+        axes.set_aspect("equal")
+        axes.set_xlabel("answered, of questions that no page answers")
+        axes.grid(color=_FAINT, linewidth=0.8)
+        axes.set_axisbelow(True)
+    grid[0].set_ylabel("answered, of covered questions")
+    _legend(figure, grid[0])
+    return figure
+
+
+def reliability_curves(languages: Rows) -> "Figure":
+    """What came true of probabilities, tenth by tenth, a panel a language; the larger a mark, the more probabilities.
+
+    Args:
+        languages: Rows with `language` and `reliability` (by figure its `bins`, each with `n`, `predicted`, `observed`).
+    """
+    figure = _figure(4.4)
+    grid = figure.subplots(1, len(languages), squeeze=False)[0]
+    for axes, row in zip(grid, languages, strict=True):
+        axes.set_title(row["language"], loc="left", fontsize=10, fontweight="bold")
+        axes.plot([0, 1], [0, 1], color="#888888", linewidth=1.0, linestyle="--", label="as it should be", zorder=1)
+        for place, (name, told) in enumerate(row["reliability"].items()):
+            predicted = [one["predicted"] for one in told["bins"]]
+            observed = [one["observed"] for one in told["bins"]]
+            most = max(one["n"] for one in told["bins"])
+            sizes = [_LEAST_MARK + _MOST_MARK * one["n"] / most for one in told["bins"]]
+            axes.plot(predicted, observed, color=_COLOURS[place], linewidth=1.4, zorder=2)
+            axes.scatter(
+                predicted,
+                observed,
+                sizes,
+                color=_COLOURS[place],
+                marker=_SHAPES[place],
+                edgecolors="white",
+                label=name,
+                zorder=3,
+            )
+        axes.set_xlim(-0.04, 1.04)
+        axes.set_ylim(-0.04, 1.04)
+        axes.set_aspect("equal")
+        axes.set_xlabel("probability told, mean of a tenth")
+        axes.grid(color=_FAINT, linewidth=0.8)
+        axes.set_axisbelow(True)
+    grid[0].set_ylabel("share that came true")
+    _legend(figure, grid[0])
+    return figure
+
+
 def svg(figure: "Figure") -> str:
     """A figure as the text of an SVG file, without the time at which it was made."""
     written = io.StringIO()
@@ -160,6 +238,10 @@ def _legend(figure: "Figure", axes: "Axes") -> None:
 
 def _configs(rows: Rows) -> list[str]:
     return list(dict.fromkeys(row["config"] for row in rows))
+
+
+def _kind(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _floor(value: float) -> float:

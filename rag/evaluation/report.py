@@ -1,16 +1,23 @@
-"""A report on a measurement of retrieval as one HTML file: tables and charts. It names ids, and never a question."""
+"""A report on a measurement of retrieval as one HTML file: tables and charts. It names ids, and never a question.
+
+`rag.evaluation.abstention_report` makes its own of the same parts.
+"""
 
 import base64
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag.errors import RagError
 from rag.evaluation.metrics import KS
 from rag.evaluation.stage_clock import in_order
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _ABOUT = {
     "embedder": "embedder",
@@ -59,7 +66,15 @@ def write_report(figures: Mapping[str, Any], path: Path) -> None:
     Raises:
         ReportUnwritable: If the file cannot be written.
     """
-    page = render_report(figures)
+    write_page(render_report(figures), path)
+
+
+def write_page(page: str, path: Path) -> None:
+    """Write a page of HTML, in one move.
+
+    Raises:
+        ReportUnwritable: If the file cannot be written.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         unfinished.write_text(page, encoding="utf-8")
@@ -87,11 +102,16 @@ def render_report(figures: Mapping[str, Any]) -> str:
         *_compared(figures["comparisons"]),
         *_odd(figures["problems"]),
     ]
+    return document("Retrieval", parts)
+
+
+def document(title: str, parts: Sequence[str]) -> str:
+    """A page of HTML that needs no other file and no script; the parts are HTML already."""
     body = "\n".join(parts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Retrieval</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 
 
@@ -104,7 +124,7 @@ def _about(about: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]) -> s
 
 def _quality(rows: Sequence[Mapping[str, Any]]) -> str:
     keys = (*(f"hit@{k}" for k in KS), "mrr@10", "ndcg@10")
-    return _table(
+    return table(
         ("set", "config"),
         (*keys, "n"),
         [(row["set"], (row["set"], row["config"]), (*(_figure(row, key) for key in keys), str(row["n"]))) for row in rows],
@@ -113,7 +133,7 @@ def _quality(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _times(rows: Sequence[Mapping[str, Any]]) -> str:
     stages = in_order(stage for row in rows for stage in row["stages"])
-    return _table(
+    return table(
         ("set", "config"),
         (*stages, "together"),
         [
@@ -135,7 +155,7 @@ def _compared(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:
         "<p class=note>On the same questions: the gain in MRR@10 with its 95&nbsp;% interval and p of a paired bootstrap; "
         "questions whose page came among the first five, or fell out, with p of the exact McNemar test. "
         "Coloured where the interval leaves out zero.</p>",
-        _table(
+        table(
             ("set", "first", "second"),
             ("MRR@10", "p", "hit@5", "p"),
             [
@@ -166,8 +186,6 @@ def _odd(problems: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _charts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    import matplotlib
-
     from rag.evaluation import charts
 
     drawn = (
@@ -175,15 +193,21 @@ def _charts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         ("Mean reciprocal rank", "MRR@10 with 95 % intervals by configuration", charts.rank_intervals),
         ("Where the time goes", "Milliseconds by stage and configuration", charts.stage_times),
     )
-    parts = []
+    return [f"<h2>{title}</h2>\n{image(told, partial(draw, rows))}" for title, told, draw in drawn]
+
+
+def image(told: str, draw: "Callable[[], Figure]") -> str:
+    """A chart as part of the page; `told` says what it shows to who cannot see it."""
+    import matplotlib
+
+    from rag.evaluation import charts
+
     with matplotlib.rc_context(charts.STYLE):
-        for title, told, draw in drawn:
-            image = base64.b64encode(charts.svg(draw(rows)).encode()).decode()
-            parts.append(f'<h2>{title}</h2>\n<img alt="{told}" src="data:image/svg+xml;base64,{image}">')
-    return parts
+        drawn = base64.b64encode(charts.svg(draw()).encode()).decode()
+    return f'<img alt="{escape(told)}" src="data:image/svg+xml;base64,{drawn}">'
 
 
-def _table(names: Sequence[str], measures: Sequence[str], rows: Iterable[tuple[str, Sequence[str], Sequence[str]]]) -> str:
+def table(names: Sequence[str], measures: Sequence[str], rows: Iterable[tuple[str, Sequence[str], Sequence[str]]]) -> str:
     """A table of rows (set, names, figures), in which figures are HTML already and all else is not."""
     head = "".join(f"<th>{escape(name)}</th>" for name in names) + "".join(
         f"<th class=n>{escape(name)}</th>" for name in measures

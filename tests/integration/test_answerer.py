@@ -516,6 +516,19 @@ def test_a_page_that_is_less_similar_than_the_operator_allows_is_not_pointed_to(
     assert reply == Abstention(kind=AbstentionKind.NO_CONTENT, language=ITALIAN)
 
 
+def test_a_page_that_is_less_similar_than_the_operator_allows_is_not_answered_from(home: Home) -> None:
+    def answered(threshold: float) -> Answer | Abstention | Clarification | Courtesy:
+        settings = replace(home.settings(), similarity_threshold=threshold)
+        return ask(build_answerer(settings, embedder=home.embedder), ASKED[ITALIAN], chosen=ITALIAN).reply
+
+    allowed = answered(0.0)
+    assert isinstance(allowed, Answer)
+    similarity = allowed.sources[0].similarity
+    assert 0 < similarity < 1
+    assert isinstance(answered(similarity), Answer)
+    assert isinstance(answered(similarity + 0.01), Abstention)
+
+
 @pytest.mark.parametrize("language", list(Language))
 def test_an_answer_never_looks_into_the_other_language(home: Home, language: Language) -> None:
     assert "other_language" not in ask(home.extractive(), ASKED[language]).timings_s

@@ -11,9 +11,12 @@ from rag.calibration import Calibration
 from rag.calibrator import FEWEST_PAGES, Calibrator
 from rag.coverage import SIGN_NAMES, THRESHOLD, WEIGHTS
 from rag.errors import IndexMismatch, IndexMissing
+from rag.evidence import EvidenceSelector
 from rag.index_reader import IndexReader
+from rag.interpreter import Interpreter
 from rag.question_bank import COVERED, UNCOVERED, AnsweredBank, bank
 from rag.store import IndexStore
+from rag.types import Question
 from tests.fakes import HashEmbedder
 from tests.integration.pages import ITALIAN, Page, publish
 
@@ -210,9 +213,13 @@ def test_an_index_on_topics_of_the_bank_is_calibrated(store: IndexStore) -> None
     off_topic = [label for question, label in zip(questions, found.bank.labels, strict=False) if not question.topic]
     assert set(off_topic) == {UNCOVERED}
     assert found.bank.labels[-2:].tolist() == [COVERED, COVERED]
+    assert not found.bank.names_uncovered(first.document.title, ITALIAN)
+    assert found.bank.names_uncovered("endometriosi e fertilità", ITALIAN)
     assert len(found.weights.weights) == len(SIGN_NAMES)
     assert (found.weights, found.threshold) != (WEIGHTS, THRESHOLD)
     assert 0.15 <= found.threshold <= 0.5
+    assert found.similarity is not None
+    assert found.similarity.behind < 0 < found.similarity.coverage
 
 
 @pytest.mark.usefixtures("_asks_little")
@@ -227,3 +234,24 @@ def test_the_bank_is_embedded_once_for_all_versions(store: IndexStore) -> None:
     assert store.calibrate(ITALIAN, embedder, lambda reader: calibrator.calibrate(ITALIAN, reader))
 
     assert once >= len(bank(ITALIAN)) > len(embedder.queries) - once
+
+
+@pytest.mark.parametrize(("question", "names_other", "leaning"), [("la febbre malarica", 1.0, -1), ("la febbre alta", 0.0, 1)])
+def test_a_question_is_judged_by_what_the_index_is_known_not_to_cover(
+    store: IndexStore, question: str, names_other: float, leaning: int
+) -> None:
+    publish(store, FEVER, COUGH)
+    asked = EMBEDDER.embed_queries(["la febbre alta", "la febbre malarica"])
+    known = AnsweredBank(
+        vectors=asked,
+        labels=np.array([COVERED, UNCOVERED], dtype=np.int8),
+        uncovered=frozenset({frozenset({"febbr", "malaric"})}),
+    )
+    reader = store.open(ITALIAN, EMBEDDER.fingerprint).calibrated(replace(fitted(), bank=known))
+    vector = EMBEDDER.embed_queries([question])[0]
+    interpretation = Interpreter().interpret(Question(text=question, language=ITALIAN))
+
+    judged = EvidenceSelector(ITALIAN, EMBEDDER).judge(interpretation, reader.dense(vector, 2), reader, vector)
+
+    assert judged.signs.names_other == names_other
+    assert np.sign(judged.signs.leaning) == leaning

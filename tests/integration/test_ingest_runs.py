@@ -3,10 +3,12 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ingest.documents import web_document_id
@@ -18,6 +20,13 @@ from ingest.run import ledger_path, run_ingest
 from ingest.source_log import Address
 from ingest.source_reader import SourceReader
 from locales.language import Language
+from rag.calibration import Calibration
+from rag.coverage import WEIGHTS
+from rag.errors import ModelError
+from rag.index_reader import IndexReader
+from rag.models.protocols import Embedder
+from rag.question_bank import AnsweredBank
+from rag.store import IndexStore
 from tests.fakes import HashEmbedder
 from tests.integration.written_web import (
     BASE,
@@ -230,6 +239,88 @@ async def test_another_extractor_reads_again_and_embeds_nothing(home: Home, monk
 
     assert (counts(report), home.embedder.passages) == ({"unchanged": 3}, [])
     assert {address.extracted_with.partition(":")[0] for address in (await home.addresses()).values()} == {"next"}
+
+
+@dataclass
+class ScriptedCalibrator:
+    """Stands for the calibrator of a release; the real one is tested over the bank."""
+
+    release: str
+    fits: list[str] = field(default_factory=list)
+    meanwhile: Callable[[], None] = lambda: None
+
+    def __call__(self, _: Embedder) -> "ScriptedCalibrator":
+        return self
+
+    def is_current(self, _: Language, reader: IndexReader) -> bool:
+        return reader.calibration is not None and reader.calibration.digest == self.release
+
+    def calibrate(self, _: Language, reader: IndexReader) -> Calibration:
+        self.fits.append(self.release)
+        self.meanwhile()
+        bank = AnsweredBank(vectors=np.zeros((1, reader.dimension), np.float32), labels=np.ones(1, np.int8))
+        return Calibration(weights=WEIGHTS, threshold=0.4, bank=bank, digest=self.release)
+
+
+@pytest.fixture
+def calibrator(monkeypatch: pytest.MonkeyPatch) -> ScriptedCalibrator:
+    """Calibrates indexes of any size."""
+    scripted = ScriptedCalibrator("first")
+    monkeypatch.setattr("ingest.publisher.Calibrator", scripted)
+    monkeypatch.setattr("ingest.publisher.FEWEST_PAGES", 1)
+    return scripted
+
+
+def calibrated_with(home: Home) -> str | None:
+    known = IndexStore(home.path / "index").open(Language.ITALIAN, home.embedder.fingerprint).calibration
+    return known and known.digest
+
+
+async def test_index_is_calibrated_once_for_each_version_and_release(
+    home: Home, web: Web, calibrator: ScriptedCalibrator
+) -> None:
+    await home.night()
+    await home.night()
+    assert (calibrator.fits, calibrated_with(home)) == (["first"], "first")
+
+    calibrator.release = "second"
+    report = await home.night()
+    assert (calibrator.fits, calibrated_with(home)) == (["first", "second"], "second")
+    assert report.problems == ()
+
+    web.pages["/nuova"] = html("beriberi")
+    await home.night()
+    assert calibrator.fits == ["first", "second", "second"]
+
+
+async def test_version_that_was_overtaken_while_it_was_calibrated_is_calibrated_again(
+    home: Home, calibrator: ScriptedCalibrator
+) -> None:
+    def overtake() -> None:
+        calibrator.meanwhile = lambda: None
+        store = IndexStore(home.path / "index")
+        store.calibrate(Language.ITALIAN, home.embedder, lambda reader: calibrator.calibrate(Language.ITALIAN, reader))
+
+    calibrator.meanwhile = overtake
+    report = await home.night()
+
+    assert (report.problems, calibrated_with(home)) == ((), "first")
+    assert len(calibrator.fits) == 3
+
+
+async def test_unchanged_index_that_cannot_be_calibrated_is_a_problem_that_the_report_names(
+    home: Home, calibrator: ScriptedCalibrator
+) -> None:
+    await home.night()
+
+    def fail() -> None:
+        raise ModelError("the embedder broke")
+
+    calibrator.release, calibrator.meanwhile = "second", fail
+    report = await home.night()
+
+    assert report.problems == ("it: published, but not calibrated: the embedder broke",)
+    assert calibrated_with(home) == "first"
 
 
 async def test_progress_that_is_noted_meanwhile_does_not_break_what_is_noted_as_one(tmp_path: Path) -> None:

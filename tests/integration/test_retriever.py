@@ -67,6 +67,11 @@ def test_an_expansion_finds_what_the_own_words_do_not_and_the_own_words_stay_fir
     assert ids(retriever, "tosse secca", "emicrania")[0] == "tosse"
 
 
+def test_another_name_for_what_a_title_names_leads_to_no_other_page(retriever: Retriever) -> None:
+    assert ids(retriever, "tosse", "vitamina carne febbre") == ids(retriever, "tosse")
+    assert ids(retriever, "tosse secca", "vitamina carne febbre") != ids(retriever, "tosse secca")
+
+
 def test_question_and_expansions_are_embedded_together_as_queries(retriever: Retriever, embedder: HashEmbedder) -> None:
     embedder.queries.clear()
     passages = list(embedder.passages)

@@ -6,9 +6,11 @@ import lancedb
 import numpy as np
 import pytest
 
+from rag.corpus import lexical_column
 from rag.errors import IndexMismatch, IndexMissing, StoreError
 from rag.store import IndexStore
 from rag.text import lexical_tokens
+from rag.types import Candidate, Hit
 from tests.fakes import HashEmbedder
 from tests.integration.pages import ITALIAN, Page, files_under, publish
 
@@ -199,10 +201,37 @@ def test_a_chunk_and_its_document_come_back_as_they_were(store: IndexStore) -> N
     page = Page("a", "Febbre", "La febbre alta")
     publish(store, page)
     reader = store.open(ITALIAN, EMBEDDER.fingerprint)
-    assert reader.chunks(["a:0", "zz"]) == {"a:0": page.chunk}
+    assert [hit.chunk for hit in reader.dense(EMBEDDER.embed_queries(["febbre"])[0], 5)] == [page.chunk]
     assert reader.get_document("a") == page.document
     assert reader.get_document("zz") is None
     np.testing.assert_allclose(reader.sentence_vectors(["a:0"])["a:0"], EMBEDDER.embed_passages(["La febbre alta"]), atol=1e-3)
+
+
+def test_candidates_are_read_in_their_order_with_all_that_the_index_holds_of_them(store: IndexStore) -> None:
+    pages = [Page("a", "Febbre", "La febbre alta"), Page("b", "Tosse", "La tosse secca")]
+    publish(store, *pages)
+    candidates = [Candidate(chunk_id=name, score=2.0, dense=0.5, lexical=7.0) for name in ("b:0", "withdrawn", "a:0")]
+
+    tosse, febbre = store.open(ITALIAN, EMBEDDER.fingerprint).hits(candidates)
+
+    assert tosse == Hit(chunk=pages[1].chunk, score=2.0, dense=0.5, lexical=7.0)
+    assert febbre.tokens == tuple(lexical_column(pages[0].chunk).split())
+    assert tosse.sentence_vectors is not None
+    np.testing.assert_allclose(tosse.sentence_vectors, EMBEDDER.embed_passages(["La tosse secca"]), atol=1e-3)
+
+
+def test_a_chunk_without_sentence_vectors_is_read_without(store: IndexStore) -> None:
+    page = Page("a", "Febbre", "La febbre alta")
+    vectors = EMBEDDER.embed_passages([surface.text for surface in page.surfaces])
+    store.publish(
+        ITALIAN, documents=[page.document], chunks=[page.chunk], surfaces=page.surfaces, vectors=vectors, embedder=EMBEDDER
+    )
+    reader = store.open(ITALIAN, EMBEDDER.fingerprint)
+
+    (hit,) = reader.lexical("febbr", 5)
+
+    assert hit.sentence_vectors is None
+    assert reader.sentence_vectors(["a:0"]) == {}
 
 
 @pytest.mark.parametrize("demonstration", [True, False])

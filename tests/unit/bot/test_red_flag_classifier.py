@@ -124,6 +124,12 @@ def test_a_message_is_urgent_harmless_or_left_to_the_rules(classifier: RedFlagCl
     assert (unsure.is_urgent, unsure.is_harmless, unsure.probability) == (False, False, 0.5)
 
 
+def test_letters_that_only_look_latin_are_read(classifier: RedFlagClassifier) -> None:
+    written = "r\u043e" + "sso"
+
+    assert classifier.read(" ".join([written] * 3)).is_urgent
+
+
 @pytest.mark.parametrize(("before", "after"), [(0, 200), (100, 100), (200, 0)])
 def test_one_sign_in_a_long_story_is_found(classifier: RedFlagClassifier, before: int, after: int) -> None:
     suspicion = classifier.read(long_story("rosso", before=before, after=after))

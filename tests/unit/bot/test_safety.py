@@ -73,6 +73,9 @@ def test_the_level_says_what_to_do(gate: SafetyGate, text: str, level: Level) ->
         "HO UN DOLORE FORTE AL PETTO",
         "ho un dolooooore al pettoo",
         "ho un dol\u200bore al pet\u200bto",
+        "ho un d\u043elor\u0435 f\u043erte al p\u0435tt\u043e",  # Cyrillic letters
+        "teng\u03bf d\u03bflor de pech\u03bf",  # Greek ones
+        "\uff44\uff4f\uff4c\uff4f\uff52\uff45 al petto",  # full width
         "dolore al pexo",
         "dolor de pexo",
     ],

@@ -9,10 +9,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from rag import store_schema
-from rag.calibration import Calibration, chosen_threshold, decode, encode, fitted_weights
+from rag.calibration import Calibration, FirstPages, chosen_threshold, decode, encode, fitted_similarity, fitted_weights
 from rag.corpus import CorpusStatistics
 from rag.coverage import SIGN_NAMES, CoverageSigns, CoverageWeights
 from rag.question_bank import COVERED, OPEN, UNCOVERED, AnsweredBank
+from rag.similarity import SimilaritySigns, SimilarityWeights
 
 _TOLERANCE = 1e-3
 _ESCAPED: dict[str, Any] = {"elsewhere": 0.0}
@@ -47,8 +48,18 @@ def calibration() -> Calibration:
         bank=AnsweredBank(
             vectors=np.array([[1.0, 0.0], [0.0, -1.0], [0.5, 0.25]], dtype=np.float32),
             labels=np.array([COVERED, UNCOVERED, OPEN], dtype=np.int8),
+            uncovered=frozenset({frozenset({"piern", "inquieta"}), frozenset({"acufeno"})}),
         ),
         digest="abc",
+        similarity=SimilarityWeights(coverage=0.75, behind=-2.5, constant=-0.5),
+    )
+
+
+def first_pages(coverage: float, behind: Sequence[float], right: int | None, *, is_covered: bool) -> FirstPages:
+    return FirstPages(
+        signs=[SimilaritySigns(coverage=coverage, behind=distance) for distance in behind],
+        is_right=[place == right for place in range(len(behind))],
+        is_covered=is_covered,
     )
 
 
@@ -58,6 +69,7 @@ def assert_same(found: Calibration | None, expected: Calibration) -> None:
     assert found.bank.vectors.dtype == np.float32
     assert found.bank.vectors.tolist() == expected.bank.vectors.tolist()
     assert found.bank.labels.tolist() == expected.bank.labels.tolist()
+    assert found.bank.uncovered == expected.bank.uncovered
 
 
 def test_what_is_fitted_separates_right_questions_from_others() -> None:
@@ -115,6 +127,40 @@ def test_questions_that_are_not_right_do_not_move_the_threshold() -> None:
 @pytest.mark.parametrize(("scores", "bound"), [((-9.0, -9.0), 0.15), ((9.0, 9.0), 0.5)])
 def test_the_threshold_lies_within_bounds(scores: Sequence[float], bound: float) -> None:
     assert chosen_threshold(score_alone(1.0, 0.0), by_score(*scores), np.array([True, True])) == bound
+
+
+def test_pages_on_the_topic_are_told_from_others() -> None:
+    covered = [first_pages(2.0, (0.0, 1.5, 2.0), 0, is_covered=True) for _ in range(40)]
+    others = [first_pages(-2.0, (0.0, 1.5, 2.0), None, is_covered=False) for _ in range(80)]
+
+    weights = fitted_similarity([*covered, *others])
+
+    assert weights is not None
+    assert weights.probability(covered[0].signs[0]) > 0.8
+    assert max(weights.probability(signs) for signs in (*covered[0].signs[1:], *others[0].signs)) < 0.2
+
+
+def test_the_similarity_is_fitted_as_if_half_of_all_questions_were_covered() -> None:
+    covered = [first_pages(0.0, (0.0,), 0, is_covered=True) for _ in range(10)]
+    others = [first_pages(0.0, (0.0,), None, is_covered=False) for _ in range(90)]
+
+    weights = fitted_similarity([*covered, *others])
+
+    assert weights is not None
+    assert weights.probability(covered[0].signs[0]) == pytest.approx(0.5, abs=_TOLERANCE)
+
+
+@pytest.mark.parametrize("right", [None, 0])
+def test_pages_that_are_all_alike_give_no_similarity(right: int | None) -> None:
+    assert fitted_similarity([first_pages(1.0, (0.0,), right, is_covered=bool(n)) for n in range(2)]) is None
+
+
+def test_a_calibration_of_before_similarities_is_read_without_one() -> None:
+    written = encode(calibration())
+    assert written is not None
+    del written["similarity"]
+
+    assert_same(decode(written), replace(calibration(), similarity=None))
 
 
 def test_a_calibration_is_read_as_it_was_written() -> None:

@@ -227,11 +227,11 @@ def test_a_refusal_tells_health_from_other_things(text: str, expected: Abstentio
     assert kind(text) is expected
 
 
-def test_a_nearer_passage_is_more_similar() -> None:
-    chunk = reader.chunks[0]
-    near = selector.similarity(Hit(chunk=chunk, score=1, dense=0.9), reader.statistics)
-    far = selector.similarity(Hit(chunk=chunk, score=1, dense=0.1), reader.statistics)
-    assert 0 <= far < 0.5 < near <= 1
+def test_a_sentence_tells_the_similarity_of_its_page() -> None:
+    found = ask("come si cura l'influenza?")
+
+    assert len({item.similarity for item in found if item.chunk.document_id == found[0].chunk.document_id}) == 1
+    assert all(0 < item.similarity <= 1 for item in found)
 
 
 @pytest.mark.parametrize(

@@ -80,3 +80,23 @@ def test_an_implied_topic_is_searched_beside_the_patients_words() -> None:
     told = Interpretation(language=ITALIAN, intent=Intent.SYMPTOM, self_contained="ha 38 e mezzo", implied="febbre nei bambini")
     query = Expander({}).expand(told)
     assert query.question == "ha 38 e mezzo (febbre nei bambini)"
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "expected"),
+    [
+        (ITALIAN, "dolore da apendicite", "dolore da appendicite"),
+        (ITALIAN, "ho mal di testa e le palpebbre gonfie", "ho cefalea e le palpebre gonfie"),
+        (SPANISH, "la pastiya me da calor", "el comprimido"),
+        (SPANISH, "me a picado una abispa", "me a picado una avispa"),
+    ],
+)
+def test_a_misspelt_question_is_searched_as_it_should_be_spelt_too(language: Language, question: str, expected: str) -> None:
+    entries = {
+        ITALIAN: ENTRIES,
+        SPANISH: [LexiconEntry(lay=("la pastilla me da calor",), clinical=("el comprimido",), direction=Direction.BOTH)],
+    }
+    understood = Interpretation(language=language, intent=Intent.QUESTION, self_contained=question)
+    query = Expander({language: Lexicon(language, entries[language])}).expand(understood)
+    assert query.question == question
+    assert query.expansions == (expected,)

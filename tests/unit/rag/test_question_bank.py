@@ -1,12 +1,13 @@
 """Which questions of the bank an index covers, and which of them a question resembles."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from locales.language import Language
-from rag.question_bank import COVERED, OPEN, UNCOVERED, AnsweredBank, BankQuestion, bank, pages_on
+from rag.question_bank import COVERED, OPEN, UNCOVERED, AnsweredBank, BankQuestion, bank, pages_on, uncovered_names
 
 IT, ES = Language.ITALIAN, Language.SPANISH
 
@@ -161,3 +162,60 @@ def test_without_questions_of_both_kinds_nothing_leans(label: int) -> None:
 @pytest.mark.parametrize("label", [COVERED, UNCOVERED])
 def test_a_question_that_alone_is_of_its_kind_leans_nowhere(label: int) -> None:
     assert answered((1.0, label), (0.8, -label)).lean(VECTOR, without=0) == 0.0
+
+
+def uncovered(
+    *topics: Sequence[str], titles: Sequence[str] = (), synonyms: Sequence[str] = (), language: Language = IT
+) -> AnsweredBank:
+    """A bank of these topics, as an index with these pages knows it; `synonyms` are the first page's."""
+    questions = [asked(*names) for names in topics]
+    pages = [(title, synonyms if place == 0 else ()) for place, title in enumerate(titles)]
+    _, labels = pages_on(questions, pages, language)
+    return replace(answered(), uncovered=uncovered_names(questions, labels, pages, language))
+
+
+@pytest.mark.parametrize(
+    ("language", "names", "question"),
+    [
+        (IT, ("endometriosi",), "Endometriosi e fertilità"),
+        (IT, ("gambe senza riposo",), "la sera ho le gambe che non trovano riposo, senza tregua"),
+        (IT, ("calcolo salivare",), "calcoli salivari, si tolgono?"),
+        (ES, ("piernas inquietas",), "piernas inquietas"),
+        (ES, ("hongos en las uñas",), "hongos uñas pies"),
+        (ES, ("noche en vela",), "noches en vela"),
+        (ES, ("zumbido en el oído",), "ZUMBIDOS OIDOS"),
+    ],
+)
+def test_a_question_that_names_an_uncovered_topic_is_known(language: Language, names: Sequence[str], question: str) -> None:
+    assert uncovered(names, titles=["Fiebre"], language=language).names_uncovered(question, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "names", "question"),
+    [
+        (IT, ("mania",), "mi fa male la mano"),
+        (IT, ("calcolo salivare",), "ho un calcolo al rene"),
+        (ES, ("duelo",), "me duele la cabeza"),
+        (ES, ("TOC",), "cuándo me toca la vacuna"),
+        (ES, ("ano",), "tengo un año con tos"),
+        (ES, ("en el",), "en el pie"),
+    ],
+)
+def test_what_only_resembles_the_name_of_a_topic_names_none(language: Language, names: Sequence[str], question: str) -> None:
+    assert not uncovered(names, titles=["Fiebre"], language=language).names_uncovered(question, language)
+
+
+@pytest.mark.parametrize(
+    ("titles", "synonyms"), [(["Fiebre"], ()), (["Tos"], ("calentura",)), (["Tos"], ("Calenturas",)), (["La calentura"], ())]
+)
+def test_a_name_of_a_page_names_nothing_uncovered(titles: Sequence[str], synonyms: Sequence[str]) -> None:
+    known = uncovered(("fiebre", "calentura"), ("paludismo", "calentura"), titles=titles, synonyms=synonyms, language=ES)
+
+    assert not known.names_uncovered("tengo calentura", ES)
+
+
+def test_a_name_of_two_topics_names_the_covered_one() -> None:
+    known = uncovered(("fiebre", "calentura"), ("paludismo", "calentura"), titles=["Fiebre"], language=ES)
+
+    assert not known.names_uncovered("tengo calentura", ES)
+    assert known.names_uncovered("tengo paludismo", ES)

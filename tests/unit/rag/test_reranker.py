@@ -15,8 +15,8 @@ from tests.integration.pages import ITALIAN, Page
 STATISTICS = CorpusStatistics(n=1000, avgdl=10.0, document_frequency={"febbr": 50, "toss": 40, "secc": 5}, background_std=0.02)
 
 
-def found(document_id: str, title: str, text: str, score: float = 0.0) -> Hit:
-    return Hit(chunk=Page(document_id, title, text).chunk, score=score, dense=0.85)
+def found(document_id: str, title: str, text: str, score: float = 0.0, vectors: Vectors | None = None) -> Hit:
+    return Hit(chunk=Page(document_id, title, text).chunk, score=score, dense=0.85, sentence_vectors=vectors)
 
 
 def question(text: str) -> Query:
@@ -84,10 +84,10 @@ def order(hits: Sequence[Hit]) -> list[str]:
 
 
 def test_a_passage_with_a_near_sentence_rises_above_one_whose_sentences_are_all_as_far_as_itself() -> None:
-    hits = [found("a", "Febbre", "La febbre"), found("b", "Febbre", "La febbre")]
-    vectors = {"a:0": sentences(0.85, 0.85), "b:0": sentences(0.2, 0.95)}
+    even = found("a", "Febbre", "La febbre", vectors=sentences(0.85, 0.85))
+    near = found("b", "Febbre", "La febbre", vectors=sentences(0.2, 0.95))
 
-    best = Reranker().rerank(question("febbre"), hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)
+    best = Reranker().rerank(question("febbre"), [even, near], STATISTICS, vector=QUESTION_VECTOR)
 
     assert order(best) == ["b", "a"]
     assert best[0].score - best[1].score == pytest.approx(
@@ -96,29 +96,39 @@ def test_a_passage_with_a_near_sentence_rises_above_one_whose_sentences_are_all_
 
 
 def test_a_passage_whose_nearest_sentence_is_far_sinks() -> None:
-    hits = [found("a", "Febbre", "La febbre"), found("b", "Febbre", "La febbre")]
-    vectors = {"a:0": sentences(0.6, 0.7)}
+    hits = [found("a", "Febbre", "La febbre", vectors=sentences(0.6, 0.7)), found("b", "Febbre", "La febbre")]
 
-    best = Reranker().rerank(question("febbre"), hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)
+    best = Reranker().rerank(question("febbre"), hits, STATISTICS, vector=QUESTION_VECTOR)
 
     assert order(best) == ["b", "a"]
 
 
-@pytest.mark.parametrize("vectors", [{}, {"a:0": sentences()}, {"z:0": sentences(1.0)}])
-def test_candidates_without_sentence_vectors_keep_their_scores(vectors: dict[str, Vectors]) -> None:
-    hits = [found("a", "Febbre", "La febbre", score=2.0), found("b", "Tosse", "La tosse", score=1.0)]
+@pytest.mark.parametrize("vectors", [None, sentences()])
+def test_candidates_without_sentence_vectors_keep_their_scores(vectors: Vectors | None) -> None:
+    hits = [found("a", "Febbre", "La febbre", 2.0, vectors), found("b", "Tosse", "La tosse", 1.0)]
 
-    with_vectors = Reranker().rerank(question("febbre"), hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)
+    with_vectors = Reranker().rerank(question("febbre"), hits, STATISTICS, vector=QUESTION_VECTOR)
 
     assert with_vectors == Reranker().rerank(question("febbre"), hits, STATISTICS)
 
 
 def test_sentence_vectors_count_nothing_without_the_questions_own() -> None:
-    hits = [found("a", "Febbre", "La febbre", score=1.0), found("b", "Febbre", "La febbre")]
+    far = found("a", "Febbre", "La febbre", score=1.0)
+    near, unread = (found("b", "Febbre", "La febbre", vectors=vectors) for vectors in (sentences(1.0), None))
 
-    best = Reranker().rerank(question("febbre"), hits, STATISTICS, sentence_vectors={"b:0": sentences(1.0)})
+    best = Reranker().rerank(question("febbre"), [far, near], STATISTICS)
 
-    assert best == Reranker().rerank(question("febbre"), hits, STATISTICS)
+    assert best == Reranker().rerank(question("febbre"), [far, unread], STATISTICS)
+
+
+def test_the_tokens_that_the_index_holds_are_taken_instead_of_the_text() -> None:
+    unread = found("a", "Febbre", "La febbre")
+    read = replace(unread, tokens=("toss",))
+
+    (best,) = Reranker().rerank(question("tosse"), [read], STATISTICS)
+
+    assert best.lexical > 0.0
+    assert Reranker().rerank(question("tosse"), [unread], STATISTICS)[0].lexical == 0.0
 
 
 def test_a_passage_that_tells_what_is_asked_rises_above_an_equal_one() -> None:
@@ -132,45 +142,36 @@ def test_a_passage_that_tells_what_is_asked_rises_above_an_equal_one() -> None:
 def test_weights_of_zero_give_the_order_and_scores_of_the_words_alone() -> None:
     hits = [
         found("a", "Febbre", "Si cura con il riposo.", score=1.0),
-        found("b", "Febbre", "Un virus la provoca sempre.", score=0.9),
-        found("c", "Tosse", "La tosse secca.", score=0.5),
+        found("b", "Febbre", "Un virus la provoca sempre.", 0.9, sentences(0.99)),
+        found("c", "Tosse", "La tosse secca.", 0.5, sentences(1.0)),
     ]
-    vectors = {"b:0": sentences(0.99), "c:0": sentences(1.0)}
     asked = question("da cosa dipende la febbre")
 
-    best = Reranker(rerank_weights=WORDS_ALONE).rerank(asked, hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)
+    best = Reranker(rerank_weights=WORDS_ALONE).rerank(asked, hits, STATISTICS, vector=QUESTION_VECTOR)
 
     assert order(best) == ["a", "b", "c"]
     assert [hit.score - FusionWeights().lexical * hit.lexical for hit in best] == pytest.approx([1.0, 0.9, 0.5])
-    assert order(Reranker().rerank(asked, hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)) != ["a", "b", "c"]
+    assert order(Reranker().rerank(asked, hits, STATISTICS, vector=QUESTION_VECTOR)) != ["a", "b", "c"]
 
 
 def test_no_candidate_is_dropped_however_far_its_sentences_and_whatever_it_tells() -> None:
-    hits = [found(str(place), "Febbre", "Si cura così.", score=-float(place)) for place in range(5)]
-    vectors = {f"{place}:0": sentences(-1.0) for place in range(5)}
+    hits = [found(str(place), "Febbre", "Si cura così.", -float(place), sentences(-1.0)) for place in range(5)]
 
-    best = Reranker().rerank(question("cos'è la febbre"), hits, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors)
+    best = Reranker().rerank(question("cos'è la febbre"), hits, STATISTICS, vector=QUESTION_VECTOR)
 
     assert sorted(order(best)) == ["0", "1", "2", "3", "4"]
 
 
 def test_equal_candidates_are_ordered_by_their_ids_however_they_come() -> None:
-    hits = [found(name, "Febbre", "La febbre è un virus.") for name in ("c", "a", "b")]
-    vectors = {f"{name}:0": sentences(0.9) for name in ("a", "b", "c")}
+    hits = [found(name, "Febbre", "La febbre è un virus.", vectors=sentences(0.9)) for name in ("c", "a", "b")]
 
     for came in (hits, hits[::-1]):
-        best = Reranker().rerank(
-            question("cosa causa la febbre"), came, STATISTICS, vector=QUESTION_VECTOR, sentence_vectors=vectors
-        )
+        best = Reranker().rerank(question("cosa causa la febbre"), came, STATISTICS, vector=QUESTION_VECTOR)
         assert order(best) == ["a", "b", "c"]
 
 
 def test_a_corpus_whose_background_has_no_spread_divides_nothing() -> None:
     flat = replace(STATISTICS, background_std=0.0)
-    hits = [found("a", "Febbre", "La febbre"), found("b", "Febbre", "La febbre")]
-    vectors = {"b:0": sentences(0.95)}
+    hits = [found("a", "Febbre", "La febbre"), found("b", "Febbre", "La febbre", vectors=sentences(0.95))]
 
-    assert order(Reranker().rerank(question("febbre"), hits, flat, vector=QUESTION_VECTOR, sentence_vectors=vectors)) == [
-        "b",
-        "a",
-    ]
+    assert order(Reranker().rerank(question("febbre"), hits, flat, vector=QUESTION_VECTOR)) == ["b", "a"]

@@ -66,7 +66,14 @@ def test_a_page_that_stands_out_is_named_with_its_address_and_language() -> None
 
     assert page is not None
     assert (page.title, page.url, page.language) == ("fiebre", "https://editor.example/fiebre", ES)
-    assert page.similarity == pytest.approx(0.5)  # four deviations
+    assert 0.75 <= page.similarity < 1  # how sure it is that this is the page
+
+
+def test_no_page_is_quite_certain() -> None:
+    page = find(PagesReader({"fiebre": (9.0, 9.0, 9.0), "gripe": (0.1,)}))
+
+    assert page is not None
+    assert page.similarity < 1
 
 
 @pytest.mark.parametrize(
