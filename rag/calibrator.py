@@ -9,11 +9,11 @@ from locales.language import Language
 from rag.calibration import Calibration, FirstPages, chosen_threshold, fitted_similarity, fitted_weights
 from rag.coverage import THRESHOLD, WEIGHTS
 from rag.documents import DocumentKind
-from rag.evidence import EvidenceSelector, JudgedPage
 from rag.expander import Expander, Lexicon
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
 from rag.models.protocols import Embedder, Vectors
+from rag.page_judge import JudgedPage, PageJudge
 from rag.question_bank import COVERED, OPEN, AnsweredBank, BankQuestion, Labels, bank, pages_on, uncovered_names
 from rag.retriever import Retriever
 from rag.search import Search
@@ -102,8 +102,7 @@ class Calibrator:
         hits = Search(Retriever(lambda _: reader, self._embedder)).find(query, reader, vectors)
         if not hits:
             return None, hits
-        selector = EvidenceSelector(language, self._embedder)
-        judged = selector.judge(interpretation, hits, reader, vectors[0], expansions=query.expansions, without=place)
+        judged = PageJudge(language).page(interpretation, hits, reader, vectors[0], expansions=query.expansions, without=place)
         return judged, hits
 
 

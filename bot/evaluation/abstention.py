@@ -14,13 +14,13 @@ from locales.language import Language
 from rag.answerer import OpenReader
 from rag.coverage import THRESHOLD, WEIGHTS
 from rag.evaluation.probabilities import area_under_roc, brier_score, calibration_error, reliability, roc_curve, share_reaching
-from rag.evidence import EvidenceSelector
 from rag.expander import Expander, Lexicon
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
 from rag.models.protocols import Embedder
-from rag.reranker import Reranker
+from rag.page_judge import PageJudge
 from rag.retriever import Retriever
+from rag.search import Search
 from rag.types import Question
 
 RIGHT, ASTRAY = "right", "astray"
@@ -29,7 +29,6 @@ RIGHT, ASTRAY = "right", "astray"
 OTHERS = ("near_miss", "off_topic")
 """Questions that no page answers, as their sets label them."""
 
-_CANDIDATES = 15  # as the answering line
 _FIRST_PAGES = 5  # whose similarity is looked at
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 
@@ -90,29 +89,27 @@ class Judging:
         self._embedder = embedder
         self._interpreter = Interpreter()
         self._expander = Expander({language: Lexicon.load(language) for language in Language})
-        self._retriever = Retriever(open_reader, embedder)
-        self._reranker = Reranker()
-        self._selectors = {language: EvidenceSelector(language, embedder) for language in Language}
+        self._search = Search(Retriever(open_reader, embedder))
+        self._judges = {language: PageJudge(language) for language in Language}
 
     def judge(self, row: Mapping[str, Any], language: Language) -> Judged:
         """Judge one question of a set; one for which nothing is found is not covered."""
-        reader, selector = self._open_reader(language), self._selectors[language]
+        reader, judge = self._open_reader(language), self._judges[language]
         interpretation = self._interpreter.interpret(Question(text=row["text"], language=language))
         query = self._expander.expand(interpretation)
         vectors = list(self._embedder.embed_queries([query.question, *query.expansions]))
-        hits = self._retriever.retrieve(query, k=_CANDIDATES, reader=reader, vectors=vectors)
-        hits = self._reranker.rerank(query, hits, reader.statistics, k=_CANDIDATES, vector=vectors[0])
+        hits = self._search.find(query, reader, vectors)
         if not hits:
             return Judged(question_id=row["id"], kind=_kind(row, None), probability=0.0, is_covered=False, similarities=())
-        judged = selector.judge(interpretation, hits, reader, vectors[0], expansions=query.expansions)
+        judged = judge.page(interpretation, hits, reader, vectors[0], expansions=query.expansions)
         weights = reader.calibration.weights if reader.calibration else WEIGHTS
         topics = {hit.chunk.document_id: hit.chunk.topic for hit in hits}
-        similarities = list(selector.similarities(judged, hits, reader).items())[:_FIRST_PAGES]
+        similarities = list(judge.similarities(judged, hits, reader).items())[:_FIRST_PAGES]
         return Judged(
             question_id=row["id"],
             kind=_kind(row, judged.page[0].chunk.topic),
             probability=weights.probability(judged.signs),
-            is_covered=selector.covers(judged, reader, interpretation.intent),
+            is_covered=judge.covers(judged, reader, interpretation.intent),
             similarities=[(told, row.get("topic") in {topics[page]} - {None}) for page, told in similarities],
         )
 

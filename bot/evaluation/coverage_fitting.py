@@ -13,11 +13,11 @@ from bot.progress import Counted
 from locales.language import Language
 from rag.calibration import fitted_weights
 from rag.coverage import SIGN_NAMES, THRESHOLD, CoverageSigns
-from rag.evidence import EvidenceSelector
 from rag.expander import Expander, Lexicon
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
 from rag.models.protocols import Embedder
+from rag.page_judge import PageJudge
 from rag.retriever import Retriever
 from rag.search import Search
 from rag.types import Question
@@ -76,7 +76,7 @@ def _measure(
     interpreter = Interpreter()
     expander = Expander({language: Lexicon.load(language) for language in Language})
     search = Search(Retriever(open_reader, embedder))
-    selectors = {language: EvidenceSelector(language, embedder) for language in Language}
+    judges = {language: PageJudge(language) for language in Language}
     measured = []
     for number, row in enumerate(rows, start=1):
         interpretation = interpreter.interpret(Question(text=row["text"], language=Language(row["lang"])))
@@ -85,8 +85,7 @@ def _measure(
         vectors = embedder.embed_queries([query.question, *query.expansions])
         hits = search.find(query, reader, list(vectors))
         if hits:
-            selector = selectors[interpretation.language]
-            judged = selector.judge(interpretation, hits, reader, vectors[0], expansions=query.expansions)
+            judged = judges[interpretation.language].page(interpretation, hits, reader, vectors[0], expansions=query.expansions)
             measured.append(Measured(kind=_kind(row, judged.page[0].chunk.topic), signs=judged.signs))
         progress("questions", number, len(rows))
     return measured

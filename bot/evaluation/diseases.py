@@ -8,43 +8,33 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bot.errors import BotError
-from bot.evaluation.shipped import SetUnreadable, read_lines
+from bot.evaluation.disease_set import SHIPPED, Disease, Utterance, read_diseases, read_utterances
+from bot.evaluation.shipped import read_lines
 from bot.progress import Counted
 from bot.settings import Settings
 from ingest.chunker import DEFAULT_MAX_TOKENS, Chunker
 from ingest.disease_tree import disease_tree
-from ingest.documents import new_document
-from ingest.importers.folder import read_folder
 from ingest.pseudo_history import PseudoWriter
-from ingest.sources import load_sources
 from locales.language import Language
-from rag.documents import Authority, Chunk, Document, Surface, SurfaceKind
+from rag.documents import Chunk, Surface, SurfaceKind
 from rag.evaluation.metrics import hit_at, reciprocal_rank
 from rag.expander import Expander, Lexicon
 from rag.models.load import load_generator
 from rag.models.protocols import Embedder
-from rag.reranker import Reranker
 from rag.retriever import Retriever
+from rag.search import Search
 from rag.store import IndexStore
-from rag.text import fold
 from rag.types import Hit, Intent, Interpretation
 
-SHIPPED = Path(__file__).resolve().parents[2] / "tests" / "data" / "diseases"
-STARTER = "starter:"
-"""Begins the id of a condition that is a starter page; its topic follows."""
-
-_STARTER_SOURCES = {"starter-it", "starter-es"}
-_DIAGNOSIS_WORDS = 300  # more than the diagnosis text of any starter page, and little enough for one chunk
 _KS = (1, 3, 5, 7, 9, 10)
 _DEPTH = 30  # of the dense ranking
-_CANDIDATES = 15  # as the answering line
 _TIME_LIMIT_S = 600.0
 _RESAMPLES = 2000
 _SEED = 1
@@ -52,39 +42,6 @@ _SEED = 1
 
 class NoGenerator(BotError):
     """The settings name no generator, and one is needed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disease:
-    """A condition of one language. `page` is what a pseudo history is written from; `diagnosis_text` is what is indexed."""
-
-    id: str
-    name: str
-    aliases: tuple[str, ...]
-    parent: str | None
-    diagnosis_text: str
-    page: Document
-
-    @property
-    def language(self) -> Language:
-        """That of its page."""
-        return self.page.language
-
-    def accepts(self, found: "Disease") -> bool:
-        """Whether another condition counts when this one is meant: itself, an alias, or a closely related parent."""
-        own = {fold(self.name), *([fold(self.parent)] if self.parent else [])}
-        borne = {fold(name) for name in (found.name, *found.aliases)}
-        return found.id == self.id or bool(own & borne) or fold(found.name) in {fold(alias) for alias in self.aliases}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Utterance:
-    """What a patient says first, and the id of the condition that it was written for."""
-
-    id: str
-    language: Language
-    text: str
-    disease: str
 
 
 def evaluate_diseases(
@@ -112,7 +69,7 @@ def evaluate_diseases(
         ModelError: If embedder or generator fail.
     """
     diseases = read_diseases(data)
-    utterances = _read_utterances(data, diseases)
+    utterances = read_utterances(data, diseases)
     histories = write_histories(diseases, writer, cache_dir, progress) if writer else None
     report: dict[str, Any] = {"rows": []}
     for language in Language:
@@ -136,22 +93,6 @@ def load_writer(settings: Settings) -> PseudoWriter:
     if model is None:
         raise NoGenerator("Pseudo histories need a generator; --without-generator measures the diagnosis texts alone.")
     return PseudoWriter(model, time_limit_s=_TIME_LIMIT_S)
-
-
-def read_diseases(data: Path = SHIPPED) -> list[Disease]:
-    """The starter conditions, then the further ones of the set.
-
-    Raises:
-        SetUnreadable: If a file of the set is missing or malformed.
-    """
-    starter = [
-        _starter(page) for row in load_sources() if row.id in _STARTER_SOURCES for page in read_folder(row.path or Path(), row)
-    ]
-    return starter + [
-        _further(row)
-        for language in Language
-        for row in read_lines(data / f"{language.value}.jsonl", "id", "lang", "name", "aliases", "parent", "diagnosis_text")
-    ]
 
 
 def write_histories(
@@ -178,60 +119,13 @@ def write_histories(
     return found
 
 
-def _starter(page: Document) -> Disease:
-    return Disease(
-        id=f"{STARTER}{page.topic}",
-        name=page.title,
-        aliases=page.synonyms,
-        parent=None,
-        diagnosis_text=disease_tree(page).diagnosis_text(_DIAGNOSIS_WORDS, with_headings=False),
-        page=page,
-    )
-
-
-def _further(row: Mapping[str, Any]) -> Disease:
-    page = new_document(
-        document_id=row["id"],
-        source_id="evaluation",
-        url=None,
-        title=row["name"],
-        publisher="",
-        authority=Authority.DEMONSTRATION,
-        language=Language(row["lang"]),
-        text=row["diagnosis_text"],
-        reviewed_on=None,
-        synonyms=tuple(row["aliases"]),
-    )
-    return Disease(
-        id=row["id"],
-        name=row["name"],
-        aliases=tuple(row["aliases"]),
-        parent=row["parent"],
-        diagnosis_text=row["diagnosis_text"],
-        page=page,
-    )
-
-
-def _read_utterances(data: Path, diseases: Sequence[Disease]) -> list[Utterance]:
-    known = {(disease.language, disease.id) for disease in diseases}
-    found = []
-    for language in Language:
-        path = data / f"utterances_{language.value}.jsonl"
-        for row in read_lines(path, "id", "lang", "disease", "text"):
-            utterance = Utterance(id=row["id"], language=Language(row["lang"]), text=row["text"], disease=row["disease"])
-            if (utterance.language, utterance.disease) not in known:
-                raise SetUnreadable(f"{path}: {utterance.id} names the unknown condition {utterance.disease!r}.")
-            found.append(utterance)
-    return found
-
-
 def _counts(language: Language, histories: Mapping[tuple[Language, str], str | None]) -> dict[str, Any]:
     own = {disease: history for (of, disease), history in histories.items() if of is language}
     fell_back = sorted(disease for disease, history in own.items() if history is None)
     return {"written": len(own) - len(fell_back), "fell_back": len(fell_back), "fell_back_to_the_diagnosis_text": fell_back}
 
 
-_Search = Callable[[Utterance], list[Hit]]
+_Find = Callable[[Utterance], list[Hit]]
 _Found = tuple[Utterance, list[str]]  # with the ids of the conditions found, best first
 
 
@@ -261,7 +155,7 @@ def _rows(
 @contextmanager
 def _searches(
     diseases: Mapping[str, Disease], histories: Mapping[str, str | None] | None, embedder: Embedder
-) -> Iterator[dict[str, _Search]]:
+) -> Iterator[dict[str, _Find]]:
     """Publish each index in the store of the product, and give the search over each; they go away afterwards."""
     with tempfile.TemporaryDirectory(prefix="salus-eval-") as folder:
         stores = {"diagnosis": _published(Path(folder) / "diagnosis", diseases, embedder)}
@@ -275,7 +169,7 @@ def _searches(
         yield searches
 
 
-def _dense(store: IndexStore, embedder: Embedder) -> _Search:
+def _dense(store: IndexStore, embedder: Embedder) -> _Find:
     def search(utterance: Utterance) -> list[Hit]:
         reader = store.open(utterance.language, embedder.fingerprint)
         return reader.dense(embedder.embed_queries([utterance.text])[0], _DEPTH)
@@ -283,17 +177,16 @@ def _dense(store: IndexStore, embedder: Embedder) -> _Search:
     return search
 
 
-def _as_answering(store: IndexStore, embedder: Embedder) -> _Search:
+def _as_answering(store: IndexStore, embedder: Embedder) -> _Find:
     """By meaning and by words, with the lexicon's other words, fused and reranked."""
-    retriever = Retriever(lambda language: store.open(language, embedder.fingerprint), embedder)
-    reranker = Reranker()
+    line = Search(Retriever(lambda language: store.open(language, embedder.fingerprint), embedder))
     expander = Expander({language: Lexicon.load(language) for language in Language})
 
     def search(utterance: Utterance) -> list[Hit]:
         understood = Interpretation(language=utterance.language, intent=Intent.QUESTION, self_contained=utterance.text)
         query = expander.expand(understood)
-        statistics = store.open(utterance.language, embedder.fingerprint).statistics
-        return reranker.rerank(query, retriever.retrieve(query, k=_CANDIDATES), statistics, k=_CANDIDATES)
+        reader = store.open(utterance.language, embedder.fingerprint)
+        return line.find(query, reader, list(embedder.embed_queries([query.question, *query.expansions])))
 
     return search
 

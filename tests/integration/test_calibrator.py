@@ -11,9 +11,9 @@ from rag.calibration import Calibration
 from rag.calibrator import FEWEST_PAGES, Calibrator
 from rag.coverage import SIGN_NAMES, THRESHOLD, WEIGHTS
 from rag.errors import IndexMismatch, IndexMissing
-from rag.evidence import EvidenceSelector
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
+from rag.page_judge import PageJudge
 from rag.question_bank import COVERED, UNCOVERED, AnsweredBank, bank
 from rag.store import IndexStore
 from rag.types import Question
@@ -251,7 +251,7 @@ def test_a_question_is_judged_by_what_the_index_is_known_not_to_cover(
     vector = EMBEDDER.embed_queries([question])[0]
     interpretation = Interpreter().interpret(Question(text=question, language=ITALIAN))
 
-    judged = EvidenceSelector(ITALIAN, EMBEDDER).judge(interpretation, reader.dense(vector, 2), reader, vector)
+    judged = PageJudge(ITALIAN).page(interpretation, reader.dense(vector, 2), reader, vector)
 
     assert judged.signs.names_other == names_other
     assert np.sign(judged.signs.leaning) == leaning

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from bot.evaluation.diseases import Disease, NoGenerator, evaluate_diseases, load_writer, read_diseases, write_histories
+from bot.evaluation.disease_set import Disease, read_diseases
+from bot.evaluation.diseases import NoGenerator, evaluate_diseases, load_writer, write_histories
 from bot.evaluation.shipped import SetUnreadable, read_lines
 from bot.settings import Settings
 from ingest.pseudo_history import PseudoWriter
@@ -56,7 +57,7 @@ def write_data(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture
 def no_starters(monkeypatch: pytest.MonkeyPatch) -> None:
     """No starter pages: the real ones take a second to read and are read by a test of their own."""
-    monkeypatch.setattr("bot.evaluation.diseases.load_sources", tuple)
+    monkeypatch.setattr("bot.evaluation.disease_set.load_sources", tuple)
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
