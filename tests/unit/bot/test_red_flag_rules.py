@@ -122,6 +122,10 @@ def gate() -> SafetyGate:
         "el más chico me dice gordita y me mata de ternura",
         "¿la terapia sirve para animarme de nuevo al metro?",
         "a veces me encierro en el baño cinco minutos para llorar tranquila",
+        "ho scritto due righe per i ragazzi della squadra",
+        "dopo domenica sarà più facile trovare posto",
+        "dejé unas líneas para los niños del coro",
+        "después de hoy será mejor que coma menos?",
     ],
 )
 def test_words_of_long_stories_that_only_look_like_a_sign_are_none(gate: SafetyGate, text: str) -> None:
@@ -138,6 +142,10 @@ def test_words_of_long_stories_that_only_look_like_a_sign_are_none(gate: SafetyG
         "tengo 62 años y hace once minutos me dio una trombosis, no puedo hablar",
         "le sale sangre a chorros de la pierna",
         "mi marido me encierra en el baño",
+        "ho messo a posto le carte e ho scritto due righe per i ragazzi",
+        "dopo domenica sarà più facile per tutti",
+        "he dejado unas líneas para mis hijos",
+        "después del domingo será más fácil para todos",
     ],
 )
 def test_the_same_words_are_a_sign_where_they_mean_it(gate: SafetyGate, text: str) -> None:
