@@ -204,7 +204,9 @@ def _published(
     Aliases are no part of it: the starter pages have many words of patients among theirs, which would decide the comparison.
     """
     chunker = Chunker(embedder.count_tokens, min(embedder.max_tokens, DEFAULT_MAX_TOKENS))
-    documents = [replace(d.page, document_id=d.id, text=d.diagnosis_text, synonyms=(), asked=(), topic=None) for d in diseases.values()]
+    documents = [
+        replace(d.page, document_id=d.id, text=d.diagnosis_text, synonyms=(), asked=(), topic=None) for d in diseases.values()
+    ]
     chunks: list[Chunk] = []
     surfaces: list[Surface] = []
     for document in documents:
