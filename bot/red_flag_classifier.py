@@ -28,7 +28,7 @@ CLASSIFIER_FILE = Path(locales.__file__).parent / "red_flag_classifier.npz"
 _FEWEST_WORDS = 3  # "no", "mi scusi", "en casa" say nothing by themselves: the rules read them, and the joined message
 _WINDOW_WORDS = 30  # a long story is read in pieces: the sign stands in one sentence of it
 _STEP_WORDS = 15
-_MOST_PIECES = 32  # of each division: some seven hundred words
+_MOST_PIECES = 32  # of each division: four to nine hundred words
 _SENTENCE_WORDS = 25  # short sentences are joined up to so many: "Sangra mucho." needs the one before it
 _FEWEST_ALONE = 8  # words: what is left at the end is joined to the piece before it
 _EVEN_ODDS = 0.5  # from which on a long message is urgent
@@ -225,7 +225,7 @@ def windows(text: str) -> list[str]:
         return []
     if len(words) <= _WINDOW_WORDS + _STEP_WORDS:
         return [" ".join(words)]
-    return _thinned(overlapping(words, _WINDOW_WORDS))
+    return _joined(overlapping(words, _WINDOW_WORDS))
 
 
 def sentences(text: str) -> list[str]:
@@ -246,7 +246,7 @@ def sentences(text: str) -> list[str]:
         pieces[-1] = " ".join([pieces[-1], *joined])
     else:
         pieces.append(" ".join(joined))
-    return _thinned(pieces)
+    return _joined(pieces)
 
 
 def overlapping(words: Sequence[str], step: int = _STEP_WORDS) -> list[str]:
@@ -257,8 +257,8 @@ def overlapping(words: Sequence[str], step: int = _STEP_WORDS) -> list[str]:
     return [" ".join(words[start : start + _WINDOW_WORDS]) for start in starts]
 
 
-def _thinned(pieces: list[str]) -> list[str]:
-    """The pieces, or as many of them as are read, from the first to the last."""
-    if len(pieces) <= _MOST_PIECES:
-        return pieces
-    return [pieces[place] for place in np.linspace(0, len(pieces) - 1, _MOST_PIECES).astype(int).tolist()]
+def _joined(pieces: list[str]) -> list[str]:
+    """The pieces, neighbours joined until no more are left than are read: nothing goes unread."""
+    while len(pieces) > _MOST_PIECES:
+        pieces = [" ".join(pieces[place : place + 2]) for place in range(0, len(pieces), 2)]
+    return pieces

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -74,7 +74,7 @@ class Publisher:
         for _ in range(_ROUNDS):
             latest = await self._publish_once(language, full=full, may_empty=may_empty, given_up=given_up, monitor=monitor)
             if latest.version is None:
-                return published if published.version is not None and not latest.problem else latest
+                return replace(published, problem=latest.problem) if published.version is not None else latest
             published, full = latest, False
         return published
 

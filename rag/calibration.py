@@ -34,7 +34,8 @@ Labels = npt.NDArray[np.bool_]
 class Calibration:
     """What was fitted to one version of an index: how its signs are weighed, from which probability on it answers, its bank.
 
-    `digest` names the questions of the bank, which come first in it, so that their vectors serve the next version too.
+    `digest` names the questions of the bank, which come first in it, so that their vectors serve the next version too. `pages`
+    names the pages that it was fitted to: a version holds on to the last one's until it has its own.
     `similarity` is None where an earlier release fitted it.
     """
 
@@ -42,6 +43,7 @@ class Calibration:
     threshold: float
     bank: AnsweredBank
     digest: str
+    pages: str = ""
     similarity: SimilarityWeights | None = None
 
 
@@ -131,6 +133,7 @@ def encode(calibration: Calibration | None) -> dict[str, Any] | None:
         "threshold": calibration.threshold,
         "similarity": None if calibration.similarity is None else asdict(calibration.similarity),
         "digest": calibration.digest,
+        "pages": calibration.pages,
         "labels": [int(label) for label in calibration.bank.labels],
         "uncovered": sorted(sorted(name) for name in calibration.bank.uncovered),
         "vectors": base64.b64encode(vectors.tobytes()).decode("ascii"),
@@ -138,20 +141,25 @@ def encode(calibration: Calibration | None) -> dict[str, Any] | None:
 
 
 def decode(written: dict[str, Any] | None) -> Calibration | None:
-    """Read what `encode` wrote; None also for one of another release, with other signs, which is then fitted anew.
-
-    Raises:
-        ValueError: If it is damaged.
-    """
-    if written is None or tuple(written["weights"]) != SIGN_NAMES:
+    """Read what `encode` wrote; None for a damaged one or one of another release, with other signs: it is then fitted anew."""
+    try:
+        found = None if written is None or tuple(written["weights"]) != SIGN_NAMES else _decoded(written)
+    except (KeyError, TypeError, ValueError):
         return None
+    return found
+
+
+def _decoded(written: dict[str, Any]) -> Calibration:
     labels = np.array(written["labels"], dtype=np.int8)
     vectors: Vectors = np.frombuffer(base64.b64decode(written["vectors"]), np.float16).astype(np.float32)
     similarity = written.get("similarity")
     return Calibration(
-        weights=CoverageWeights(weights=tuple(written["weights"].values()), constant=written["constant"]),
-        threshold=written["threshold"],
+        weights=CoverageWeights(
+            weights=tuple(float(weight) for weight in written["weights"].values()), constant=float(written["constant"])
+        ),
+        threshold=float(written["threshold"]),
         digest=written["digest"],
+        pages=written.get("pages", ""),
         similarity=None if similarity is None else SimilarityWeights(**similarity),
         bank=AnsweredBank(
             vectors=vectors.reshape(len(labels), -1),

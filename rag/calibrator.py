@@ -8,7 +8,7 @@ import numpy as np
 from locales.language import Language
 from rag.calibration import Calibration, FirstPages, chosen_threshold, fitted_similarity, fitted_weights
 from rag.coverage import THRESHOLD, WEIGHTS
-from rag.documents import DocumentKind
+from rag.documents import Document, DocumentKind
 from rag.expander import Expander, Lexicon
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
@@ -40,9 +40,11 @@ class Calibrator:
         self._expander = Expander({language: Lexicon.load(language) for language in Language})
 
     def is_current(self, language: Language, reader: IndexReader) -> bool:
-        """Whether a version was calibrated as this release does it; one that another release published may not be."""
+        """Whether a version was calibrated itself, as this release does it; it may hold on to what another one left."""
         known = reader.calibration
-        return known is not None and known.similarity is not None and known.digest == _digest(bank(language))
+        if known is None or known.similarity is None or known.digest != _digest(bank(language)):
+            return False
+        return known.pages == _pages_digest(reader.pages())
 
     def calibrate(self, language: Language, reader: IndexReader) -> Calibration | None:
         """Fit to a version; None for one that is too small, or covers too little of the bank, for figures to mean anything.
@@ -81,7 +83,14 @@ class Calibrator:
         weights = fitted_weights(signs, right)
         threshold = chosen_threshold(weights, signs, right)
         first = [_first_pages(hits, weights.probability(sign), on) for sign, (hits, on) in zip(signs, found, strict=True)]
-        return Calibration(weights=weights, threshold=threshold, bank=known, digest=digest, similarity=fitted_similarity(first))
+        return Calibration(
+            weights=weights,
+            threshold=threshold,
+            bank=known,
+            digest=digest,
+            pages=_pages_digest(pages),
+            similarity=fitted_similarity(first),
+        )
 
     def _embedded(self, questions: Sequence[BankQuestion], digest: str, live: Calibration | None) -> Vectors:
         """The bank embedded, which takes half a minute, unless the last calibration has it embedded already."""
@@ -128,3 +137,8 @@ def _sample(questions: Sequence[BankQuestion], labels: Labels) -> list[int]:
 
 def _digest(questions: Sequence[BankQuestion]) -> str:
     return hashlib.sha256("\n".join(f"{one.topic}\t{one.names}\t{one.text}" for one in questions).encode()).hexdigest()
+
+
+def _pages_digest(pages: Sequence[Document]) -> str:
+    told = sorted(f"{page.document_id}\t{page.content_hash}" for page in pages)
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()

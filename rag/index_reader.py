@@ -13,12 +13,15 @@ from rag import store_schema as schema
 from rag.calibration import Calibration
 from rag.corpus import CorpusStatistics
 from rag.documents import Document, SurfaceKind
+from rag.errors import StoreError
 from rag.fusion import ranked
 from rag.models.protocols import Vectors
 from rag.table_indexes import nearest
 from rag.types import Candidate, Hit
 
 _Found = TypeVar("_Found")
+
+_UNREADABLE = (RuntimeError, OSError, ValueError)  # as LanceDB raises where files are missing or damaged
 
 _IS_PASSAGE = f"kind = {schema.quoted(SurfaceKind.PASSAGE)}"
 # Rows fetched at first for each chunk wanted where chunks have several surfaces: of the 100 nearest to a question, 50 to 90 were
@@ -62,7 +65,8 @@ class Snapshot:
 class IndexReader:
     """Searches one version of one language's index.
 
-    A version may be cleaned away while it is read: the read is then repeated once on the live one. Safe in several threads.
+    A version may be cleaned away while it is read: the read is then repeated once on the live one. Safe in several threads. Every
+    read may raise `StoreError`.
     """
 
     def __init__(self, snapshot: Snapshot, reopen: Callable[[], Snapshot]) -> None:
@@ -152,11 +156,14 @@ class IndexReader:
     def _read(self, operation: Callable[[Snapshot], _Found]) -> _Found:
         try:
             return operation(self._snapshot)
-        except (RuntimeError, OSError, ValueError) as error:
+        except _UNREADABLE as error:
             if "not found" not in str(error).lower():
-                raise
+                raise StoreError(f"The index cannot be read ({type(error).__name__}).") from error
             self._snapshot = self._reopen()
+        try:
             return operation(self._snapshot)
+        except _UNREADABLE as error:
+            raise StoreError(f"The index cannot be read ({type(error).__name__}).") from error
 
 
 def read_rows(table: Any, columns: list[str], filters: Sequence[str]) -> list[dict[str, Any]]:  # noqa: ANN401 - LanceDB is untyped

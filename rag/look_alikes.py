@@ -8,6 +8,8 @@ import unicodedata
 _CYRILLIC = dict(zip("асеорхуіјѕһԁԛԝАВСЕНІЈКМОРЅТУХ", "aceopxyijshdqwABCEHIJKMOPSTYX", strict=True))
 _GREEK = dict(zip("ονρικυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ovpikuxABEZHIKMNOPTYX", strict=True))
 _LATIN = str.maketrans(_CYRILLIC | _GREEK)
+# The dotless i, and small capitals, which no Italian or Spanish word has.
+_VARIANTS = str.maketrans(dict(zip("ıɑɡɪʟɴʀʙᴀᴄᴅᴇɢʜᴊᴋᴍᴏᴘᴛᴜᴠᴡʏᴢ", "iagilnrbacdeghjkmoptuvwyz", strict=True)))
 _FOREIGN = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
 _WORD = re.compile(r"[^\W\d_]+")
 _HAS_LATIN = re.compile(r"[a-zA-Z\u00c0-\u024f]")
@@ -20,7 +22,7 @@ def in_latin(text: str) -> str:
     """Write in Latin letters what only looks so; a word of another alphabet, and a Greek letter beside a word, stay."""
     if text.isascii():
         return text
-    plain = _DECORATED.sub(lambda found: unicodedata.normalize("NFKC", found.group()), text)
+    plain = _DECORATED.sub(lambda found: unicodedata.normalize("NFKC", found.group()), text).translate(_VARIANTS)
     return _WORD.sub(_unmixed, plain) if _FOREIGN.search(plain) else plain
 
 

@@ -18,7 +18,7 @@ from rag.models.protocols import Vectors
 from rag.text import content_tokens, stop_words, words
 
 _NEAREST = 3
-_FEWEST_LETTERS = 5  # of a word that has an ending
+_FEWEST_LETTERS = 4  # of a word that has an ending
 
 Labels = npt.NDArray[np.int8]
 

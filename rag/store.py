@@ -133,10 +133,17 @@ class IndexStore:
             ModelError: If the embedder fails.
         """
         known = self._snapshot(language, embedder.fingerprint)
-        calibration = fit(IndexReader(known, lambda: self._snapshot(language, embedder.fingerprint, fresh=True)))
+        try:
+            calibration = fit(IndexReader(known, lambda: self._snapshot(language, embedder.fingerprint, fresh=True)))
+        except StoreError:
+            if not self._is_live(known):
+                return False  # it was cleaned away while it was read
+            raise
         with self._usable(), self._writing():
             if not self._is_live(known):
                 return False
+            if calibration is None and known.metadata.calibration is None:
+                return True
             path = self._metadata_path(language, known.version)
             unfinished = path.with_suffix(".unfinished")
             unfinished.write_text(schema.encode_metadata(replace(known.metadata, calibration=calibration)), encoding="utf-8")

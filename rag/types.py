@@ -5,10 +5,13 @@ Everything here is frozen. A `Draft` is untrusted and no renderer takes it; only
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from locales.language import Language
 from rag.documents import Authority, Chunk, DocumentKind, Link, Sentence
-from rag.models.protocols import Vectors
+
+if TYPE_CHECKING:
+    from rag.models.protocols import Vectors  # numpy takes half a second, and the command line needs these types at once
 
 
 class Population(StrEnum):
@@ -116,7 +119,7 @@ class Hit:
     dense: float = 0.0
     lexical: float = 0.0
     tokens: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
-    sentence_vectors: Vectors | None = field(default=None, compare=False, repr=False)
+    sentence_vectors: "Vectors | None" = field(default=None, compare=False, repr=False)
 
     @property
     def chunk_id(self) -> str:

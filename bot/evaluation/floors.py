@@ -56,11 +56,11 @@ class Floors:
             return cls(
                 corpus=dict(written["corpus"]),
                 sets=dict(written["sets"]),
-                figures={str(name): float(floor) for name, floor in written["figures"].items()},
+                figures={str(name): _share(floor) for name, floor in written["figures"].items()},
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise FloorsUnreadable(
-                f"{path.name} cannot be read ({type(error).__name__}): `salus eval all --pin` writes it."
+                f"{path.name} cannot be read ({type(error).__name__}): delete it, and `salus eval all --pin` writes it."
             ) from error
 
     @classmethod
@@ -85,8 +85,11 @@ class Floors:
 
     def complaints(self, figures: Sequence[Figure], corpus: Mapping[str, str], sets: Mapping[str, str]) -> list[str]:
         """What is wrong, as short sentences: figures below their floors, and floors that were pinned over something else."""
-        below = [figure.name for figure in figures if figure.value < self.floor_of(figure)]
+        below = [figure.name for figure in figures if not figure.value >= self.floor_of(figure)]  # so is what is no number
         found = [f"Below the floor: {', '.join(below)}."] if below else []
+        measured = {figure.name for figure in figures if figure.questions}
+        if sets and (odd := sorted(measured ^ set(self.figures))):
+            found.append(f"Measured without a floor, or pinned and not measured: {', '.join(odd)}.")
         measured_with = [name for name, digest in corpus.items() if self.corpus.get(name) != digest]
         measured_with += [name for name, digest in sets.items() if self.sets.get(name) != digest]
         if measured_with:
@@ -109,6 +112,13 @@ def corpus_hash(pages: Iterable[Document]) -> str:
 def set_hash(path: Path) -> str:
     """A hash of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _share(floor: object) -> float:
+    found = float(floor)  # type: ignore[arg-type]  # what is no number is refused
+    if not 0.0 <= found <= 1.0:
+        raise ValueError(f"not a share: {found}")
+    return found
 
 
 def _floor(figure: Figure) -> float:

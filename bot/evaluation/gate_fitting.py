@@ -34,6 +34,7 @@ from bot.red_flag_classifier import (
 from bot.red_flag_features import COLUMNS, spelling
 from locales.language import Language
 from rag.models.protocols import Embedder
+from rag.question_bank import bank
 
 NO_CATEGORY = "x"
 _FALSE_ALARMS = 0.03  # of the harmless phrases, most of which were written to be mistaken
@@ -48,6 +49,20 @@ _STORY_SHRINKING = 1e-3  # few stories for as many numbers as an embedding has
 _URGENT_PART = re.compile(r"\[\[(.*?)\]\]")
 _MARK = "\0"  # before each word of an urgent part
 _MOSTLY = 0.6  # of the piece is urgent, or of the urgent words stand in it
+# Topics of the question bank on which a question may be an emergency, or no question is surely harmless.
+_MAY_BE_URGENT_TOPICS = """
+abdominal_pain abortion addisons angina anorexia aortic_aneurysm appendicitis asthma blood_in_urine borderline
+brain_aneurysm bronchiolitis bulimia burns cellulitis_infection choking cirrhosis copd croup dengue depression
+diarrhoea_vomiting drug_addiction dvt early_pregnancy ectopic epilepsy erysipelas eye_floaters facial_palsy fainting
+fever_children fractures glaucoma guillain_barre haemophilia head_injury heart_attack_stroke heat_stroke hypoglycaemia
+hypokalaemia inner_ear_disease insect_stings kawasaki late_pregnancy leishmania_rabies leptospirosis low_platelets
+macular_degeneration malaria meningitis miscarriage multiple_sclerosis myasthenia nephrotic_syndrome neutropenia
+newborn_jaundice nosebleed palpitations pancreatic_cancer pancreatitis paronychia pemphigus pericarditis phlebitis
+placenta_previa pleural_effusion pneumonia poisoning polymyalgia postpartum preeclampsia pulmonary_embolism rabies
+retinal_detachment schizophrenia sepsis sickle_cell sids_flat_head stomach_cancer testicle tetanus tuberculosis uveitis
+whooping_cough wounds yellow_fever
+"""
+_MAY_BE_URGENT = frozenset(_MAY_BE_URGENT_TOPICS.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +82,19 @@ def read_phrases() -> list[Phrase]:
         SetUnreadable: If a line is not of that form.
     """
     return list(_read("red_flag_phrases.tsv"))
+
+
+def read_everyday() -> list[Phrase]:
+    """The questions of the bank on topics that are no emergency, all harmless: what the phrases are short of.
+
+    Whoever wrote the phrases thought of what sounds urgent; patients also write "the blood test says", "since the operation".
+    """
+    return [
+        Phrase(urgent=False, language=language.value, category=NO_CATEGORY, text=question.text)
+        for language in Language
+        for question in bank(language)
+        if question.topic not in _MAY_BE_URGENT
+    ]
 
 
 def read_stories() -> list[Phrase]:
@@ -103,7 +131,8 @@ def fit_gate(embedder: Embedder, progress: Counted, path: Path = CLASSIFIER_FILE
     Returns:
         Figures on held-out phrases and stories: recall and false alarms, the threshold, and how many phrases there are.
     """
-    phrases = read_phrases()
+    written = read_phrases()
+    phrases = [*written, *read_everyday()]
     urgent = np.array([phrase.urgent for phrase in phrases])
     vectors = _embedded(phrases, embedder, progress)
     mean = vectors.mean(axis=0)
@@ -122,7 +151,8 @@ def fit_gate(embedder: Embedder, progress: Counted, path: Path = CLASSIFIER_FILE
         progress("folds", number, _FOLDS)
     mixture = LogisticRegression(C=1.0).fit(held_out, urgent)
     probability = mixture.predict_proba(held_out)[:, 1]
-    threshold = float(np.quantile(probability[~urgent], 1 - _FALSE_ALARMS))
+    told = np.arange(len(phrases)) < len(written)
+    threshold = float(np.quantile(probability[~urgent & told], 1 - _FALSE_ALARMS))
 
     speller = _by_spelling(matrix, urgent)
     networks = _by_meaning(meaning, urgent)

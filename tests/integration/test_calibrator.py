@@ -255,3 +255,41 @@ def test_a_question_is_judged_by_what_the_index_is_known_not_to_cover(
 
     assert judged.signs.names_other == names_other
     assert np.sign(judged.signs.leaning) == leaning
+
+
+@pytest.mark.usefixtures("_asks_little")
+def test_a_version_that_holds_on_to_the_last_ones_calibration_is_not_current(store: IndexStore) -> None:
+    publish(store, *bank_pages())
+    calibrator = Calibrator(EMBEDDER)
+    assert not calibrator.is_current(ITALIAN, store.open(ITALIAN, EMBEDDER.fingerprint))
+    store.calibrate(ITALIAN, EMBEDDER, lambda reader: calibrator.calibrate(ITALIAN, reader))
+    assert calibrator.is_current(ITALIAN, store.open(ITALIAN, EMBEDDER.fingerprint))
+
+    publish(store, COUGH)
+
+    held_on = store.open(ITALIAN, EMBEDDER.fingerprint)
+    assert held_on.calibration is not None
+    assert not calibrator.is_current(ITALIAN, held_on)
+
+
+def test_a_version_that_is_cleaned_away_while_it_is_fitted_is_no_failure(store: IndexStore, tmp_path: Path) -> None:
+    publish(store, FEVER)
+    vector = EMBEDDER.embed_queries(["febbre"])[0]
+
+    def fit_while_another_publishes(reader: IndexReader) -> Calibration:
+        provisional = reader.calibrated(fitted())
+        publish(IndexStore(tmp_path / "index"), COUGH, full=True)
+        provisional.dense(vector, 1)
+        raise AssertionError("the version was still there")
+
+    assert not store.calibrate(ITALIAN, EMBEDDER, fit_while_another_publishes)
+    assert threshold(store) is None
+
+
+def test_an_index_that_is_as_it_was_before_a_fit_without_result_is_not_written(store: IndexStore, tmp_path: Path) -> None:
+    publish(store, FEVER)
+    before = {file: file.stat().st_mtime_ns for file in (tmp_path / "index").glob("*.json")}
+
+    assert calibrate(store, None)
+
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "index").glob("*.json")} == before

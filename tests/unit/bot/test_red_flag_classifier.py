@@ -82,11 +82,20 @@ def test_the_pieces_of_a_long_story_leave_nothing_out(divided: Callable[[str], l
     pieces = divided(" ".join(words))
 
     assert 2 <= len(pieces) <= 32
-    assert all(15 < len(piece.split()) <= 30 for piece in pieces)
+    assert length > 400 or all(15 < len(piece.split()) <= 30 for piece in pieces)
     assert pieces[0].split()[0] == "p0"
     assert pieces[-1].split()[-1] == f"p{length - 1}"
-    if length <= 400:
-        assert {word for piece in pieces for word in piece.split()} == set(words)
+    assert {word for piece in pieces for word in piece.split()} == set(words)
+
+
+@pytest.mark.parametrize("words", [9, 13, 16])
+@pytest.mark.parametrize("count", [40, 60, 90])
+def test_many_sentences_are_joined_and_none_is_dropped(words: int, count: int) -> None:
+    told = [f"s{number} " + "parola " * (words - 2) + "fine." for number in range(count)]
+    pieces = sentences(" ".join(told))
+
+    assert len(pieces) <= 32
+    assert [word for piece in pieces for word in piece.split() if word[0] == "s"] == [f"s{number}" for number in range(count)]
 
 
 def test_a_long_story_is_divided_at_its_sentences_too() -> None:

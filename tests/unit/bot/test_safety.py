@@ -84,7 +84,18 @@ def test_spelling_does_not_hide_an_emergency(gate: SafetyGate, text: str) -> Non
     assert flag_of(gate, text).category == "chest_pain"
 
 
-@pytest.mark.parametrize("text", ["su1c1dio", "s u i c i d i o", "voglio suicidarmii", "quiero su1cidarme", "💊😭"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "su1c1dio",
+        "s u i c i d i o",
+        "voglio suicidarmii",
+        "quiero su1cidarme",
+        "qu\u0131ero mor\u0131r",
+        "\u1d20\u1d0f\u0262\u029f\u026a\u1d0f \u1d0d\u1d0f\u0280\u026a\u0280\u1d07",
+        "💊😭",
+    ],
+)
 def test_disguised_words_of_a_crisis_are_read(gate: SafetyGate, text: str) -> None:
     assert flag_of(gate, text).level is Level.CRISIS
 

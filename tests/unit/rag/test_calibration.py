@@ -184,12 +184,23 @@ def test_a_calibration_with_other_signs_is_not_used(names: Sequence[str]) -> Non
     assert decode(written | {"weights": dict.fromkeys(names, 1.0)}) is None
 
 
-def test_damaged_vectors_are_an_error() -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"labels": [1, 1, 1, 1]},
+        {"threshold": None},
+        {"constant": "x"},
+        {"weights": dict.fromkeys(SIGN_NAMES)},
+        {"vectors": None},
+        {"uncovered": 3},
+        {"similarity": {"coverage": 1.0}},
+    ],
+)
+def test_a_damaged_calibration_is_none_and_fitted_anew(damage: dict[str, Any]) -> None:
     written = encode(calibration())
     assert written is not None
 
-    with pytest.raises(ValueError, match="reshape"):
-        decode(written | {"labels": [1, 1, 1, 1]})
+    assert decode(written | damage) is None
 
 
 @pytest.mark.parametrize("fitted", [None, calibration()], ids=["without a calibration", "calibrated"])

@@ -249,7 +249,28 @@ def test_floors_are_pinned_for_the_half_that_is_tuned_on(measure: Callable[..., 
         measure(good(), half=half, pin=pin, may_lower=True)
 
 
-@pytest.mark.parametrize("written", ["", "[]", "{}", '{"corpus": {}, "sets": {}, "figures": {"a": "b"}}'])
+def test_a_figure_that_is_no_number_is_below_every_floor(measure: Callable[..., None]) -> None:
+    figures = good()
+    figures["topicality"]["rows"][0].update(right=float("nan"))
+
+    with pytest.raises(BelowFloor, match="on_topic_it"):
+        measure(figures)
+
+
+def test_floors_and_figures_that_have_no_counterpart_are_named(measure: Callable[..., None], floors: Path) -> None:
+    written = json.loads(floors.read_text(encoding="utf-8"))
+    del written["figures"]["lay_it first"]
+    written["figures"]["lay_de first"] = 0.1
+    floors.write_text(json.dumps(written), encoding="utf-8")
+
+    with pytest.raises(BelowFloor, match=r"lay_de first, lay_it first"):
+        measure(good())
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["", "[]", "{}", '{"corpus": {}, "sets": {}, "figures": {"a": "b"}}', '{"corpus": {}, "sets": {}, "figures": {"a": NaN}}'],
+)
 def test_a_damaged_file_of_floors_is_named(measure: Callable[..., None], floors: Path, written: str) -> None:
     floors.write_text(written, encoding="utf-8")
 

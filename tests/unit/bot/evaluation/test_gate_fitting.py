@@ -10,11 +10,12 @@ import pytest
 
 import locales
 from bot.evaluation import gate_fitting
-from bot.evaluation.gate_fitting import NO_CATEGORY, fit_gate, read_phrases, read_stories
+from bot.evaluation.gate_fitting import NO_CATEGORY, fit_gate, read_everyday, read_phrases, read_stories
 from bot.evaluation.shipped import SetUnreadable
 from bot.red_flag_classifier import FittedWeights, RedFlagClassifier
 from bot.red_flag_rules import RedFlagData
 from locales.language import Language
+from rag.question_bank import BankQuestion, bank
 from tests.fakes import HashEmbedder
 
 URGENT = {
@@ -61,6 +62,12 @@ def stories(language: Language) -> list[str]:
     ]
 
 
+def everyday(language: Language) -> list[BankQuestion]:
+    """Twelve questions a language, one of them on a topic that may be an emergency."""
+    topics = ("choking", *["sleep"] * 11)
+    return [BankQuestion(topic=topic, names=("x",), text=f"{language} {topic} {place}") for place, topic in enumerate(topics)]
+
+
 def write_phrases(folder: Path) -> None:
     for language in Language:
         (folder / language.value).mkdir()
@@ -83,14 +90,30 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Fitted, Fitted]:
     write_phrases(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(locales, "__file__", str(folder / "__init__.py"))
+        patch.setattr(gate_fitting, "bank", everyday)
         return Fitted.to(folder / "one.npz"), Fitted.to(folder / "other.npz")
+
+
+def test_questions_of_the_bank_are_harmless_but_on_topics_that_may_be_urgent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate_fitting, "bank", everyday)
+
+    questions = read_everyday()
+
+    assert len(questions) == 22
+    assert not any(question.urgent or "choking" in question.text for question in questions)
+
+
+def test_topics_that_may_be_urgent_are_topics_of_the_bank() -> None:
+    topics = {question.topic for language in Language for question in bank(language)}
+
+    assert topics >= gate_fitting._MAY_BE_URGENT
 
 
 def test_the_fitted_file_tells_urgent_from_harmless_and_names_the_category(fitted: tuple[Fitted, Fitted]) -> None:
     figures = fitted[0].figures
     classifier = RedFlagClassifier(FittedWeights.load(fitted[0].path), HashEmbedder())
 
-    assert (figures["phrases"], figures["urgent"]) == (240, 144)
+    assert (figures["phrases"], figures["urgent"]) == (240 + 22, 144)
     assert 0 < figures["threshold"] < 1
     assert figures["held_out_false_alarms"] <= 0.05
     urgent, harmless = classifier.read("ho sangue sangue"), classifier.read("ho dieta dieta")
@@ -109,7 +132,7 @@ def test_the_same_phrases_give_the_same_weights(fitted: tuple[Fitted, Fitted]) -
 def test_progress_is_told_for_phrases_and_folds(fitted: tuple[Fitted, Fitted]) -> None:
     told = fitted[0].told
 
-    assert [step for step in told if step[0] == "phrases embedded"][-1] == ("phrases embedded", 240, 240)
+    assert [step for step in told if step[0] == "phrases embedded"][-1] == ("phrases embedded", 262, 262)
     assert [step for step in told if step[0] == "folds"][-1] == ("folds", 5, 5)
     assert told[-1] == ("stories embedded", 120, 120)
 
