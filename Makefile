@@ -55,7 +55,7 @@ check: setup
 eval: setup index
 	$(VENV)/salus eval all --half $(HALF)
 
-# After a change of locales/*/red_flag_phrases.tsv or red_flag_stories.tsv.
+# After a change of locales/*/red_flag_phrases.tsv, red_flag_stories.tsv or question_bank.tsv.
 gate: setup
 	$(VENV)/salus eval fit-gate
 

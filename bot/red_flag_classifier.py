@@ -4,8 +4,9 @@ The phrases are data that a clinician can read and extend (`locales/{it,es}/red_
 `locales/red_flag_classifier.npz` to them. Two views of a message are weighed: its spelling (hashed word and letter groups,
 which know slang and typing errors) and its meaning (the packaged embedder, which knows paraphrases). Figures: docs/adr/0010.
 
-A long message is divided twice, by its sentences and by thirty words: every word is read in two contexts, and only what alarms in
-both is an alarm. What a piece means inside a story was learned from whole stories (`locales/{it,es}/red_flag_stories.tsv`; 0018).
+A long message is divided twice, by its sentences and by thirty words: every word is read in two contexts, and the mean of what
+alarms most in either decides. What a piece means inside a story was learned from whole stories
+(`locales/{it,es}/red_flag_stories.tsv`; docs/adr/0018).
 """
 
 import re

@@ -60,9 +60,9 @@ def evaluate_diseases(
         `rows` by language, index and way of counting: MRR@10 with its bootstrap interval of 95 %, resampled by condition, hits at
         1, 3, 5, 7, 9 and 10, and the number of utterances. A `strict` hit is the condition itself; a `lenient` one is also one
         that bears its name, is one of its aliases, or is its parent. The indexes are `diagnosis`; `history`, in which a
-        condition without a history that passed keeps its diagnosis text; `both`; and `product`, which is `both` searched as the
-        answering line does. The set "… with a history" leaves out utterances of conditions that fell back. `histories` counts
-        by language what was written and what fell back, and names the latter.
+        condition without a history that passed keeps its diagnosis text; `both`; and `diagnosis, product` and `both, product`,
+        searched as the answering line does. The set "… with a history" leaves out utterances of conditions that fell back.
+        `histories` counts by language what was written and what fell back, and names the latter.
 
     Raises:
         SetUnreadable: If a file of the set is missing or malformed, or an utterance names an unknown condition.
@@ -164,9 +164,9 @@ def _searches(
             stores["history"] = _published(Path(folder) / "history", diseases, embedder, replaced=told)
             stores["both"] = _published(Path(folder) / "both", diseases, embedder, added=told)
         searches = {name: _dense(store, embedder) for name, store in stores.items()}
-        if histories is not None:
-            searches["product"] = _as_answering(stores["both"], embedder)
-        yield searches
+        yield searches | {
+            f"{name}, product": _as_answering(store, embedder) for name, store in stores.items() if name != "history"
+        }
 
 
 def _dense(store: IndexStore, embedder: Embedder) -> _Find:

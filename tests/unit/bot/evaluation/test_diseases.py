@@ -24,7 +24,7 @@ FURTHER: dict[str, list[tuple[Any, ...]]] = {
     "es": [("stye", "Orzuelo", ["perrilla"], None, "Un bultito rojo en el párpado duele. El párpado queda hinchado.")],
 }
 SAID = "la palpebra gonfia e un bozzetto rosso che fa male."  # after "Ho", with which each reply opens
-INDEXES = ["diagnosis", "history", "both", "product"]
+INDEXES = ["diagnosis", "history", "both", "diagnosis, product", "both, product"]
 
 
 class Speaking(ScriptedLanguageModel):
@@ -83,8 +83,12 @@ def test_without_a_generator_the_diagnosis_texts_alone_are_measured(write_data: 
     assert [(row["set"], row["index"], row["counted"], row["n"]) for row in report["rows"]] == [
         ("it", "diagnosis", "lenient", 1),
         ("it", "diagnosis", "strict", 1),
+        ("it", "diagnosis, product", "lenient", 1),
+        ("it", "diagnosis, product", "strict", 1),
         ("es", "diagnosis", "lenient", 1),
         ("es", "diagnosis", "strict", 1),
+        ("es", "diagnosis, product", "lenient", 1),
+        ("es", "diagnosis, product", "strict", 1),
     ]
     assert report["rows"][1]["mrr@10"] == 1.0
     assert [report["rows"][1][f"hit@{k}"] for k in (1, 3, 5, 7, 9, 10)] == [1.0] * 6
