@@ -116,7 +116,7 @@ class EvidenceSelector:
             vector=vector,
             # A section that no passage has cannot be preferred, and all others would only seem weak.
             asked=self._asked(interpretation) & {passage.section for passage in passages if passage.section},
-            aims=self._aims(interpretation),
+            aims=self._aims(interpretation, expansions),
             population=population,
             months=self._intents.age_in_months(folded(interpretation.self_contained)),
             main_pages=main_pages,
@@ -147,10 +147,11 @@ class EvidenceSelector:
             asked = frozenset({Section.REMEDIES})  # who only tells a complaint needs to know what to do
         return asked | {Section.DOCTOR} if Section.REMEDIES in asked and interpretation.population in FRAIL else asked
 
-    def _aims(self, interpretation: Interpretation) -> frozenset[str]:
+    def _aims(self, interpretation: Interpretation, expansions: Sequence[str]) -> frozenset[str]:
+        """What is asked in particular, also where only the corrected spelling says so."""
         if interpretation.intent is Intent.OWN_DOSE:
             return frozenset({"medicine", "leaflet"})
-        aims = self._words.asked_aims(interpretation.meaning)
+        aims = frozenset[str]().union(*map(self._words.asked_aims, (interpretation.meaning, *expansions)))
         if interpretation.intent is Intent.READING:
             aims |= {"value"}
         asks_doctor = Section.DOCTOR in self._words.asked(interpretation.meaning) or interpretation.population in FRAIL

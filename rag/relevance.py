@@ -29,7 +29,7 @@ _UNASKED: Final = -1.0  # prevention, where somebody asks what to do now
 _OTHER_TOPIC: Final = -0.6  # a stroke, on the page that tells of heart attacks too
 _OPENING: Final = 0.8  # pages begin a section with what matters most
 _FRAIL_ADVICE: Final = 1.0
-_ANYWHERE: Final = frozenset({"onset", "value", "prevention"})
+_ANYWHERE: Final = frozenset({"onset", "value", "prevention", "contagion"})
 _CONSTANT: Final = -1.9
 
 YOUNG: Final = frozenset({Population.CHILD, Population.INFANT})

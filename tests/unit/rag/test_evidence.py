@@ -312,3 +312,38 @@ def test_a_sentence_about_babies_of_some_months_is_for_these_alone(
     text: str, language: Language, months: int | None, fits: bool | None
 ) -> None:
     assert SentenceWords.load(language).fits_age(text, months) is fits
+
+
+PSORIASIS = {
+    IT: {
+        "Che cos'è": "La psoriasi fa crescere troppo la pelle. La psoriasi non è contagiosa, nemmeno se si tocca la pelle.",
+        "Cause": "La psoriasi nasce da difese troppo attive. Stress, fumo e alcol possono peggiorare la psoriasi.",
+    },
+    Language.SPANISH: {
+        "Qué es": "La psoriasis hace crecer la piel demasiado rápido. La psoriasis no se contagia, ni siquiera al tocar la piel.",
+        "Causas": "La psoriasis se debe a defensas demasiado activas. Estrés, tabaco y alcohol pueden empeorar la psoriasis.",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "expansions"),
+    [
+        (IT, "la psoriasi è contagiosa?", ()),
+        (IT, "la psoriasi si attacca alle altre persone?", ()),
+        (IT, "la psoriasi si ataca agli altri?", ("la psoriasi si attacca agli altri?",)),
+        (Language.SPANISH, "¿la psoriasis se pega?", ()),
+        (Language.SPANISH, "la psoriasis se contajia?", ("la psoriasis se contagia?",)),
+    ],
+)
+def test_whether_it_is_contagious_is_answered_from_whatever_section_says_so(
+    language: Language, question: str, expansions: tuple[str, ...]
+) -> None:
+    title = {IT: "Psoriasi", Language.SPANISH: "Psoriasis"}[language]
+    page = OnePageReader(passages(title, PSORIASIS[language], language), embedder)
+    interpretation = Interpretation(language=language, intent=Intent.QUESTION, self_contained=question)
+    hits = page.dense(embedder.embed_queries([question])[0], 5)
+
+    found = EvidenceSelector(language, embedder).select(interpretation, hits, page, expansions=expansions)  # type: ignore[arg-type]
+
+    assert found[0].sentence.text.startswith(("La psoriasi non è contagiosa", "La psoriasis no se contagia"))
