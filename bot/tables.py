@@ -3,6 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -38,3 +39,18 @@ def print_figures(figures: dict[str, Any], out: Console, *, as_json: bool) -> No
     for row in rows:
         table.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row.values()))
     out.print(table)
+
+
+def show_table(out: Console, title: str, table: Table) -> None:
+    """Print a table under its title."""
+    out.print(title, style="italic", markup=False, highlight=False, soft_wrap=True)
+    out.print(table)
+
+
+def narrow_table(first: str, *figures: str) -> Table:
+    """A table for terminals of 80 columns: names to the left, figures to the right."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(first, overflow="fold")
+    for name in figures:
+        table.add_column(name, justify="right", overflow="fold")
+    return table

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from bot.tables import narrow_table, show_table
 from rag.evaluation.datasets import ALL_SETS
 from rag.evaluation.metrics import KS
 from rag.evaluation.stage_clock import in_order
@@ -22,12 +22,12 @@ def print_retrieval(figures: Mapping[str, Any], out: Console, err: Console) -> N
     rows, comparisons = figures["rows"], figures["comparisons"]
     for name in dict.fromkeys(row["set"] for row in rows):
         own = [row for row in rows if row["set"] == name]
-        _show(out, f"{name}: {own[0]['n']} questions, 95 % intervals", _quality(own))
+        show_table(out, f"{name}: {own[0]['n']} questions, 95 % intervals", _quality(own))
         if comparisons:
             compared = [row for row in comparisons if row["set"] == name]
-            _show(out, f"{name}: against the one before", _comparisons(compared))
+            show_table(out, f"{name}: against the one before", _comparisons(compared))
     every = [row for row in rows if row["set"] == ALL_SETS]
-    _show(out, "milliseconds: half / 95 of 100 questions took no longer", _times(every))
+    show_table(out, "milliseconds: half / 95 of 100 questions took no longer", _times(every))
     print_problems(figures["problems"], err)
 
 
@@ -43,7 +43,7 @@ def print_problems(problems: _Rows, err: Console) -> None:
 
 
 def _quality(rows: _Rows) -> Table:
-    table = _table("config", *(f"hit@{k}" for k in KS), "mrr@10", "ndcg@10")
+    table = narrow_table("config", *(f"hit@{k}" for k in KS), "mrr@10", "ndcg@10")
     for row in rows:
         hits = [_with_interval(row, f"hit@{k}") for k in KS]
         table.add_row(escape(row["config"]), *hits, _with_interval(row, "mrr@10"), f"{row['ndcg@10']:.3f}")
@@ -51,7 +51,7 @@ def _quality(rows: _Rows) -> Table:
 
 
 def _comparisons(rows: _Rows) -> Table:
-    table = _table("change", "mrr@10", "interval", "p", "hit@5", "p")
+    table = narrow_table("change", "mrr@10", "interval", "p", "hit@5", "p")
     for row in rows:
         gain, low, high = (f"{row[f'mrr@10_{key}']:+.3f}" for key in ("gain", "low", "high"))
         style = None if not row["mrr@10_is_clear"] else "green" if row["mrr@10_gain"] > 0 else "red"
@@ -65,24 +65,11 @@ def _comparisons(rows: _Rows) -> Table:
 
 
 def _times(rows: _Rows) -> Table:
-    table = _table("stage", *(row["config"] for row in rows))
+    table = narrow_table("stage", *(row["config"] for row in rows))
     for stage in in_order(stage for row in rows for stage in row["stages"]):
         table.add_row(stage, *(_pair(row["stages"][stage]) if stage in row["stages"] else "" for row in rows))
     table.add_section()
     table.add_row("together", *(_pair(row) for row in rows))
-    return table
-
-
-def _show(out: Console, title: str, table: Table) -> None:
-    out.print(title, style="italic", markup=False, highlight=False, soft_wrap=True)
-    out.print(table)
-
-
-def _table(first: str, *figures: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(first, overflow="fold")
-    for name in figures:
-        table.add_column(name, justify="right", overflow="fold")
     return table
 
 

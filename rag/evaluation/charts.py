@@ -147,12 +147,7 @@ def roc_curves(languages: Rows) -> "Figure":
                 label=f"{_kind(kind)}, chosen threshold",
                 zorder=3,
             )
-        axes.set_xlim(-0.02, 1.02)
-        axes.set_ylim(-0.02, 1.02)
-        axes.set_aspect("equal")
-        axes.set_xlabel("answered, of questions that no page answers")
-        axes.grid(color=_FAINT, linewidth=0.8)
-        axes.set_axisbelow(True)
+        _square(axes, 0.02, "answered, of questions that no page answers")
     grid[0].set_ylabel("answered, of covered questions")
     _legend(figure, grid[0])
     return figure
@@ -185,15 +180,20 @@ def reliability_curves(languages: Rows) -> "Figure":
                 label=name,
                 zorder=3,
             )
-        axes.set_xlim(-0.04, 1.04)
-        axes.set_ylim(-0.04, 1.04)
-        axes.set_aspect("equal")
-        axes.set_xlabel("probability told, mean of a tenth")
-        axes.grid(color=_FAINT, linewidth=0.8)
-        axes.set_axisbelow(True)
+        _square(axes, 0.04, "probability told, mean of a tenth")
     grid[0].set_ylabel("share that came true")
     _legend(figure, grid[0])
     return figure
+
+
+def _square(axes: "Axes", margin: float, across: str) -> None:
+    """Shares both ways."""
+    axes.set_xlim(-margin, 1 + margin)
+    axes.set_ylim(-margin, 1 + margin)
+    axes.set_aspect("equal")
+    axes.set_xlabel(across)
+    axes.grid(color=_FAINT, linewidth=0.8)
+    axes.set_axisbelow(True)
 
 
 def svg(figure: "Figure") -> str:
