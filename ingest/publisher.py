@@ -174,12 +174,10 @@ class Publisher:
         """
         if pages < FEWEST_PAGES:
             return None
-        calibrator = Calibrator(self.embedder)
+        calibrator = await asyncio.to_thread(Calibrator, self.embedder)
         try:
-            if not anew:
-                live = await asyncio.to_thread(self.store.open, language, self.embedder.fingerprint)
-                if calibrator.is_current(language, live):
-                    return None
+            if not anew and await asyncio.to_thread(self._is_calibrated, calibrator, language):
+                return None
             for _ in range(_ROUNDS):
                 if await _to_the_end(
                     lambda: self.store.calibrate(language, self.embedder, lambda reader: calibrator.calibrate(language, reader))
@@ -188,6 +186,9 @@ class Publisher:
         except RagError as error:
             return f"{language.value}: published, but not calibrated: {error}"
         return None
+
+    def _is_calibrated(self, calibrator: Calibrator, language: Language) -> bool:
+        return calibrator.is_current(language, self.store.open(language, self.embedder.fingerprint))
 
     def _golden(self, language: Language, states: Mapping[str, PageState], live: Mapping[str, str]) -> tuple[GoldenQuestion, ...]:
         """The questions whose page was there before and still is."""

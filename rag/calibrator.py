@@ -8,7 +8,7 @@ import numpy as np
 from locales.language import Language
 from rag.calibration import Calibration, FirstPages, chosen_threshold, fitted_similarity, fitted_weights
 from rag.coverage import THRESHOLD, WEIGHTS
-from rag.documents import Document, DocumentKind
+from rag.documents import DocumentKind, pages_hash
 from rag.expander import Expander, Lexicon
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
@@ -44,7 +44,7 @@ class Calibrator:
         known = reader.calibration
         if known is None or known.similarity is None or known.digest != _digest(bank(language)):
             return False
-        return known.pages == _pages_digest(reader.pages())
+        return known.pages == pages_hash(reader.pages())
 
     def calibrate(self, language: Language, reader: IndexReader) -> Calibration | None:
         """Fit to a version; None for one that is too small, or covers too little of the bank, for figures to mean anything.
@@ -88,7 +88,7 @@ class Calibrator:
             threshold=threshold,
             bank=known,
             digest=digest,
-            pages=_pages_digest(pages),
+            pages=pages_hash(pages),
             similarity=fitted_similarity(first),
         )
 
@@ -137,8 +137,3 @@ def _sample(questions: Sequence[BankQuestion], labels: Labels) -> list[int]:
 
 def _digest(questions: Sequence[BankQuestion]) -> str:
     return hashlib.sha256("\n".join(f"{one.topic}\t{one.names}\t{one.text}" for one in questions).encode()).hexdigest()
-
-
-def _pages_digest(pages: Sequence[Document]) -> str:
-    told = sorted(f"{page.document_id}\t{page.content_hash}" for page in pages)
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()

@@ -1,5 +1,7 @@
 """The nouns of a source: its pages, the passages they are cut into, and what those are found by. Everything here is frozen."""
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -62,6 +64,12 @@ class Document:
     answered_by: str | None = None
     category: str | None = None
     published_on: date | None = None
+
+
+def pages_hash(pages: Iterable[Document]) -> str:
+    """A hash of what pages say, in whatever order they come."""
+    told = sorted(f"{page.document_id} {page.content_hash}" for page in pages)
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

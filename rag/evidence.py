@@ -158,7 +158,8 @@ class EvidenceSelector:
         return aims | {"consultation"} if asks_doctor else aims
 
     def _passages(self, hits: Sequence[Hit], reader: IndexReader) -> list[Passage]:
-        vectors = reader.sentence_vectors([hit.chunk.chunk_id for hit in hits])
+        vectors = {hit.chunk.chunk_id: hit.sentence_vectors for hit in hits if hit.sentence_vectors is not None}
+        vectors |= reader.sentence_vectors([hit.chunk.chunk_id for hit in hits if hit.sentence_vectors is None])
         top = max(hit.score for hit in hits) or 1.0
         return [
             Passage(hit.chunk, hit.score / top, self._words.section(hit.chunk), vectors.get(hit.chunk.chunk_id)) for hit in hits

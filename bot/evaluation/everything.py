@@ -12,7 +12,7 @@ from bot.asker import Asker
 from bot.errors import BotError
 from bot.evaluation.alignment import evaluate_alignment
 from bot.evaluation.coverage import evaluate_follow_ups, evaluate_topicality
-from bot.evaluation.floors import Figure, Floors, corpus_hash, set_hash
+from bot.evaluation.floors import Figure, Floors, set_hash
 from bot.evaluation.pages import evaluate_pages
 from bot.evaluation.safety import evaluate_safety
 from bot.evaluation.shipped import (
@@ -32,6 +32,7 @@ from bot.progress import Counted
 from bot.settings import Settings
 from locales.language import Language
 from rag.build import build_answerer
+from rag.documents import pages_hash
 from rag.models.load import NO_MODEL
 
 # What the product promises of each figure; a change that falls below it does not land.
@@ -89,7 +90,7 @@ def evaluate_all(
     answerer = build_answerer(replace(rag_settings(settings), generator=NO_MODEL))
     asker = Asker(load_gate(answerer.embedder), load_renderer(settings), lambda: answerer)
     sets = {(file := of(half)).name: set_hash(file) for of in _BENCHMARK}
-    corpus = {language.value: corpus_hash(answerer.reader(language).pages()) for language in Language}
+    corpus = {language.value: pages_hash(answerer.reader(language).pages()) for language in Language}
     report = {
         "half": half.value,
         "corpus": corpus,

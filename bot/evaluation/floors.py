@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bot.errors import BotError
-from rag.documents import Document
 
 _SLACK = 2  # questions: another processor rounds otherwise, and a question on the edge falls to the other side
 
@@ -101,12 +100,6 @@ class Floors:
     def floor_of(self, figure: Figure) -> float:
         """The higher of what is promised and what is pinned."""
         return max(figure.promised, self.figures.get(figure.name, 0.0)) if figure.questions else figure.promised
-
-
-def corpus_hash(pages: Iterable[Document]) -> str:
-    """A hash of what the pages of an index say, in whatever order they come."""
-    told = sorted(f"{page.document_id} {page.content_hash}" for page in pages)
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 
 def set_hash(path: Path) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.evaluation.gate_fitting import read_phrases
+from bot.evaluation.gate_phrases import read_phrases
 from bot.red_flag_classifier import FittedWeights, RedFlagClassifier, Suspicion
 from bot.red_flag_rules import RedFlagData
 from bot.safety import GateReading, Level, RedFlag, SafetyGate

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import locales
-from bot.evaluation import gate_fitting
-from bot.evaluation.gate_fitting import NO_CATEGORY, fit_gate, read_everyday, read_phrases, read_stories
+from bot.evaluation import gate_phrases
+from bot.evaluation.gate_fitting import fit_gate
+from bot.evaluation.gate_phrases import NO_CATEGORY, Phrase, read_everyday, read_phrases, read_stories
 from bot.evaluation.shipped import SetUnreadable
 from bot.red_flag_classifier import FittedWeights, RedFlagClassifier
 from bot.red_flag_rules import RedFlagData
@@ -90,12 +91,12 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Fitted, Fitted]:
     write_phrases(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(locales, "__file__", str(folder / "__init__.py"))
-        patch.setattr(gate_fitting, "bank", everyday)
+        patch.setattr(gate_phrases, "bank", everyday)
         return Fitted.to(folder / "one.npz"), Fitted.to(folder / "other.npz")
 
 
 def test_questions_of_the_bank_are_harmless_but_on_topics_that_may_be_urgent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_fitting, "bank", everyday)
+    monkeypatch.setattr(gate_phrases, "bank", everyday)
 
     questions = read_everyday()
 
@@ -106,7 +107,7 @@ def test_questions_of_the_bank_are_harmless_but_on_topics_that_may_be_urgent(mon
 def test_topics_that_may_be_urgent_are_topics_of_the_bank() -> None:
     topics = {question.topic for language in Language for question in bank(language)}
 
-    assert topics >= gate_fitting._MAY_BE_URGENT
+    assert topics >= gate_phrases._MAY_BE_URGENT
 
 
 def test_the_fitted_file_tells_urgent_from_harmless_and_names_the_category(fitted: tuple[Fitted, Fitted]) -> None:
@@ -148,9 +149,9 @@ def test_the_urgent_sentence_of_a_long_story_is_learned_from_whole_stories(fitte
     assert classifier.read(urgent).probability > classifier.read(harmless).probability
 
 
-def told_stories() -> list[gate_fitting.Phrase]:
+def told_stories() -> list[Phrase]:
     return [
-        gate_fitting.Phrase(urgent=line[0] == "y", language="it", category="x", text=line.split("\t")[2])
+        Phrase(urgent=line[0] == "y", language="it", category="x", text=line.split("\t")[2])
         for line in stories(Language.ITALIAN)[1:]
     ]
 
@@ -181,11 +182,11 @@ def test_a_line_of_another_form_is_named(folder: Path, line: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def shipped() -> list[gate_fitting.Phrase]:
+def shipped() -> list[Phrase]:
     return read_phrases()
 
 
-def test_every_shipped_phrase_has_a_category_of_the_rules_or_none(shipped: list[gate_fitting.Phrase]) -> None:
+def test_every_shipped_phrase_has_a_category_of_the_rules_or_none(shipped: list[Phrase]) -> None:
     known = {rule.category for rule in RedFlagData.load().rules}
 
     assert {phrase.category for phrase in shipped} - known == {NO_CATEGORY}
@@ -193,7 +194,7 @@ def test_every_shipped_phrase_has_a_category_of_the_rules_or_none(shipped: list[
         assert {phrase.category for phrase in shipped if phrase.language == language.value and phrase.urgent} >= known
 
 
-def test_no_phrase_is_there_twice_in_a_language(shipped: list[gate_fitting.Phrase]) -> None:
+def test_no_phrase_is_there_twice_in_a_language(shipped: list[Phrase]) -> None:
     seen: set[tuple[str, str]] = set()
     twice = []
     for phrase in shipped:
@@ -205,7 +206,7 @@ def test_no_phrase_is_there_twice_in_a_language(shipped: list[gate_fitting.Phras
     assert twice == []
 
 
-def test_both_languages_have_about_as_many_phrases(shipped: list[gate_fitting.Phrase]) -> None:
+def test_both_languages_have_about_as_many_phrases(shipped: list[Phrase]) -> None:
     sizes = [sum(phrase.language == language.value for phrase in shipped) for language in Language]
 
     assert min(sizes) > 0.9 * max(sizes)
@@ -214,7 +215,7 @@ def test_both_languages_have_about_as_many_phrases(shipped: list[gate_fitting.Ph
         assert 0.3 < sum(labels) / len(labels) < 0.7
 
 
-def test_no_phrase_holds_a_telephone_number_or_an_address(shipped: list[gate_fitting.Phrase]) -> None:
+def test_no_phrase_holds_a_telephone_number_or_an_address(shipped: list[Phrase]) -> None:
     number = re.compile(r"(?:\d[ .\-/]?){7,}")
 
     assert [phrase.text for phrase in shipped if number.search(phrase.text) or "@" in phrase.text or "http" in phrase.text] == []
