@@ -347,3 +347,19 @@ def test_whether_it_is_contagious_is_answered_from_whatever_section_says_so(
     found = EvidenceSelector(language, embedder).select(interpretation, hits, page, expansions=expansions)  # type: ignore[arg-type]
 
     assert found[0].sentence.text.startswith(("La psoriasi non è contagiosa", "La psoriasis no se contagia"))
+
+
+def test_sentence_vectors_that_were_read_with_the_hits_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = "cosa fare con l'influenza?"
+    interpretation = Interpretation(language=IT, intent=Intent.QUESTION, self_contained=question)
+    plain = reader.dense(embedder.embed_queries([question])[0], 5)
+    first, *others = plain
+    read = replace(first, sentence_vectors=reader.sentence_vectors([first.chunk.chunk_id])[first.chunk.chunk_id])
+    asked: list[str] = []
+    monkeypatch.setattr(reader, "sentence_vectors", lambda ids: asked.extend(ids) or OnePageReader.sentence_vectors(reader, ids))
+
+    found = selector.select(interpretation, [read, *others], reader)  # type: ignore[arg-type]
+
+    assert first.chunk.chunk_id not in asked
+    assert {hit.chunk.chunk_id for hit in others} <= set(asked)
+    assert found == selector.select(interpretation, plain, reader)  # type: ignore[arg-type]
