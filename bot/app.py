@@ -9,16 +9,18 @@ import uvicorn
 from starlette.applications import Starlette
 
 from bot.commands import command_menu
-from bot.conversation import Conversation, Parts
+from bot.conversation import Conversation
 from bot.errors import StartRefused
 from bot.inference_worker import InferenceWorker
 from bot.loading import load_gate, load_renderer, load_texts, rag_settings
 from bot.operations import Operations
+from bot.parts import Parts
 from bot.process import Server, stopped_by_signals
 from bot.program_routes import ProgramRoutes
 from bot.registry import ClaimRegistry
 from bot.sessions import Sessions
 from bot.settings import Settings, is_loopback
+from bot.streaming import PACES
 from bot.tally import Tally
 from bot.telemetry import Telemetry, quieten_loop
 from bot.web import web_app
@@ -88,6 +90,9 @@ def build(
         clock=time.monotonic,
         tally=tally,
         admin=operations.admin,
+        mode=settings.mode,
+        find_document=lambda document_id: _find_document(answerer, document_id),
+        paces=PACES if settings.streaming else {},
     )
     return App(settings, parts, answerer, catalog, operations)
 
@@ -105,7 +110,7 @@ class App:
         self._programs = ProgramRoutes(settings, parts, answerer, operations)
         routes = [route for channel in parts.channels.values() for route in channel.routes()] + self._programs.routes
         self.asgi: Starlette = web_app(
-            routes, find_document=self._find_document, problems=self.problems, catalog=catalog, directory=parts.directory
+            routes, find_document=parts.find_document, problems=self.problems, catalog=catalog, directory=parts.directory
         )
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -224,13 +229,14 @@ class App:
                 "(SALUS_HOST, SALUS_PORT)."
             ) from None
 
-    def _find_document(self, document_id: str) -> Document | None:
-        for language in Language:
-            with contextlib.suppress(RagError):
-                document = self._answerer.reader(language).get_document(document_id)
-                if document is not None:
-                    return document
-        return None
+
+def _find_document(answerer: Answerer, document_id: str) -> Document | None:
+    for language in Language:
+        with contextlib.suppress(RagError):
+            document = answerer.reader(language).get_document(document_id)
+            if document is not None:
+                return document
+    return None
 
 
 def _messengers(settings: Settings, catalog: Catalog) -> list[Channel]:

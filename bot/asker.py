@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from bot.opening import opening_of
 from bot.outcomes import Escalation, Outcome, from_reply, kind_of
 from bot.renderer import Reader, Renderer
 from bot.safety import RedFlag, SafetyGate
@@ -61,8 +62,17 @@ class Asker:
         mode: Mode = Mode.FAST,
         deadline_s: float = math.inf,
         on_sentence: Callable[[SupportedSentence], None] = lambda _: None,
+        on_growth: Callable[[OutboundMessage], None] | None = None,
     ) -> Asked:
         """Ask one question.
+
+        Args:
+            text: What a patient would write.
+            language: In which to answer; recognised when left out.
+            mode: Fast, or precise.
+            deadline_s: Seconds after which the answer is completed with quotes.
+            on_sentence: Receives each sentence the moment it is verified.
+            on_growth: Receives after each sentence the message as far as it goes.
 
         Raises:
             RagError: If models or index fail.
@@ -76,12 +86,35 @@ class Asker:
         else:
             answerer = self._open_answerer()
             question = Question(text=text, language=language, country=self._country)
+            if on_growth is not None:
+                on_sentence = self._growing(question, on_growth, on_sentence, about_emergency=reading.about is not None)
             run = answerer.answer(question, mode=mode, deadline=time.monotonic() + deadline_s, on_sentence=on_sentence)
             outcome = from_reply(run.reply)
             timings_s |= run.timings_s
-        reader = Reader(platform=Platform.CONSOLE, country=self._country)
-        message = self._renderer.render(outcome, reader, about_emergency=reading.about is not None)
+        message = self._renderer.render(outcome, self._reader, about_emergency=reading.about is not None)
         return Asked(outcome=outcome, message=message, mode=mode, timings_s=timings_s)
+
+    @property
+    def _reader(self) -> Reader:
+        return Reader(platform=Platform.CONSOLE, country=self._country)
+
+    def _growing(
+        self,
+        question: Question,
+        on_growth: Callable[[OutboundMessage], None],
+        on_sentence: Callable[[SupportedSentence], None],
+        *,
+        about_emergency: bool,
+    ) -> Callable[[SupportedSentence], None]:
+        opening = opening_of(question, extractive=False, about_emergency=about_emergency)  # that it quotes is told in a chat
+        sentences: list[SupportedSentence] = []
+
+        def take(sentence: SupportedSentence) -> None:
+            on_sentence(sentence)
+            sentences.append(sentence)
+            on_growth(self._renderer.begin(opening, self._reader, sentences))
+
+        return take
 
     def record(self, asked: Asked) -> dict[str, Any]:
         """The reply as `salus ask --json` prints it."""

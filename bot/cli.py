@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -67,20 +68,17 @@ def ask(
     settings = start(quiet=True)
     from bot.asker import Asker
     from bot.loading import load_gate, load_renderer
+    from bot.terminal_answer import TerminalAnswer
 
-    with busy("Thinking…"):
+    with ERR.status("Thinking…") as status:
+        answer = TerminalAnswer(OUT, status)
+        on_growth = answer.grow if settings.streaming and not as_json else None
         asker = Asker(load_gate(), load_renderer(settings), lambda: _open_answerer(settings), country=country)
-        asked = asker.ask(question, language=lang, mode=mode, deadline_s=settings.answer_deadline_s)
+        asked = asker.ask(question, language=lang, mode=mode, deadline_s=settings.answer_deadline_s, on_growth=on_growth)
     if as_json:
         print(json.dumps(asker.record(asked), ensure_ascii=False, indent=2))  # noqa: T201
         return
-    from dataclasses import replace
-
-    from channels.console_channel import ConsoleChannel
-    from channels.messages import Patient, Platform
-
-    reader = Patient(platform=Platform.CONSOLE, identity="", address="")
-    asyncio.run(ConsoleChannel(OUT).send(reader, replace(asked.message, buttons=())))
+    answer.finish(replace(asked.message, buttons=()))
 
 
 @cli.command()

@@ -8,8 +8,10 @@ from bot.sessions import Session
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
+from rag.types import Mode
 
 LANGUAGE_PAYLOAD = "language:"
+MODE_PAYLOAD = "mode:"
 COUNTRY_PAYLOAD = "country:"
 OTHER_COUNTRY = "other"
 OFFERED_COUNTRIES = ("IT", "ES", "MX", "AR", "CO", "US", OTHER_COUNTRY)
@@ -30,8 +32,13 @@ _COUNTRIES = {
 }
 # A command that exists in one language only tells which language its writer reads.
 _SPOKEN = {
-    Language.ITALIAN: {"aiuto", "lingua", "paese", "nuovo", "nuova", "dimentica"},
-    Language.SPANISH: {"ayuda", "idioma", "pais", "nuevo", "nueva", "olvidar"},
+    Language.ITALIAN: {"aiuto", "fonti", "lingua", "paese", "nuovo", "nuova", "dimentica"},
+    Language.SPANISH: {"ayuda", "fuentes", "idioma", "pais", "nuevo", "nueva", "olvidar"},
+}
+
+_MODES = {
+    Mode.FAST: {"veloce", "rapido", "rapida", "fast"},
+    Mode.PRECISE: {"preciso", "precisa", "precise"},
 }
 
 _Reply = Callable[[str, Session, Language, EmergencyDirectory], Notice]
@@ -63,9 +70,11 @@ def split_command(line: str) -> tuple[str, str]:
 
 
 def choose(payload: str, session: Session, language: Language, directory: EmergencyDirectory) -> Notice | None:
-    """Do what a tapped choice says; None when the payload is no choice of language or country."""
+    """Do what a tapped choice says; None when the payload is no choice of language, mode or country."""
     if payload.startswith(LANGUAGE_PAYLOAD):
         return _language(_plain(payload.removeprefix(LANGUAGE_PAYLOAD)), session, language, directory)
+    if payload.startswith(MODE_PAYLOAD):
+        return _mode(_plain(payload.removeprefix(MODE_PAYLOAD)), session, language, directory)
     if payload.startswith(COUNTRY_PAYLOAD):
         return _country(_plain(payload.removeprefix(COUNTRY_PAYLOAD)), session, language, directory)
     return None
@@ -121,6 +130,14 @@ def _country(argument: str, session: Session, language: Language, directory: Eme
     return Notice(topic=Topic.COUNTRY_SET, language=language, values={"country": code})
 
 
+def _mode(argument: str, session: Session, language: Language, _directory: EmergencyDirectory) -> Notice:
+    chosen = next((mode for mode, names in _MODES.items() if argument in names), None)
+    if chosen is None:
+        return Notice(topic=Topic.MODE_ASK, language=language)
+    session.mode = chosen
+    return Notice(topic=Topic.MODE_SET, language=language, values={"mode": chosen.value})
+
+
 _HELP = _tell(Topic.HELP)
 _NEW = _forget(Topic.NEW_SESSION)
 _ERASE = _forget(Topic.ERASED)
@@ -128,8 +145,10 @@ _COMMANDS: dict[str, _Reply] = {
     "start": _tell(Topic.START),
     **dict.fromkeys(("help", "aiuto", "ayuda"), _HELP),
     **dict.fromkeys(("privacy", "privacidad"), _tell(Topic.PRIVACY)),
+    **dict.fromkeys(("fonti", "fuentes"), _tell(Topic.PROOF)),  # said where no answer is kept whose proof could be shown
     **dict.fromkeys(("lingua", "idioma", "language"), _language),
     **dict.fromkeys(("paese", "pais", "country"), _country),
+    **dict.fromkeys(("modo", "mode"), _mode),
     **dict.fromkeys(("nuovo", "nuova", "nuevo", "nueva", "reset"), _NEW),
     **dict.fromkeys(("dimentica", "olvidar"), _ERASE),
 }

@@ -1,63 +1,36 @@
 """The message line: receive, acknowledge, safety gate, session, answer, render, send. Read `_turn` from top to bottom."""
 
 import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Awaitable, Coroutine
+from dataclasses import replace
+from typing import Any
 
 from bot import commands
-from bot.admin import Admin
 from bot.errors import Busy
 from bot.escalation import ANSWER_PAYLOAD
 from bot.hints import hinted_language, known_language, language_of, take_country_hint
-from bot.inference_worker import InferenceWorker
-from bot.outcomes import Apology, Escalation, Notice, Outcome, Topic, from_reply, kind_of
-from bot.registry import ClaimRegistry
-from bot.renderer import Reader, Renderer
+from bot.outcomes import Apology, Escalation, Notice, Outcome, Proof, Topic, from_reply, kind_of
+from bot.parts import Parts
+from bot.proof import asks_why, proof_number, prove
+from bot.renderer import Reader
 from bot.safety import GateReading, RedFlag, SafetyGate
 from bot.second_reading import SecondReader
-from bot.sessions import MAX_TURN_CHARACTERS, Session, Sessions, key_of
-from bot.tally import Tally
-from bot.telemetry import Telemetry, TurnLog
+from bot.sessions import MAX_TURN_CHARACTERS, Session, key_of
+from bot.streaming import AnswerStream, Streams
+from bot.telemetry import TurnLog
 from bot.typing_sign import SHOWN_S, typing_sign
 from channels.base import Channel
 from channels.errors import DeliveryFailed, RecipientGone
-from channels.messages import InboundMessage, MessageKind, Platform
-from locales.emergency import EmergencyDirectory
+from channels.messages import InboundMessage, MessageKind
 from locales.language import Language
 from rag.errors import Cancelled
-from rag.types import AnsweringRun, Question
+from rag.types import Answer, Question
 
 _MAX_TASKS = 1_000
 _MAX_WAITING = 5  # messages of one patient that may wait behind each other
 _NOTICE_FROM_POSITION = 2  # with one person ahead the answer itself arrives within seconds
+_LONG_QUEUE = 4  # with so many patients waiting, answers are quotes: some 0.2 s instead of 4
 _SEND_LIMIT_S = 120.0
-
-
-class AnswersQuestions(Protocol):
-    """What the conversation needs of the answering line."""
-
-    def answer(self, question: Question, *, deadline: float, cancelled: Callable[[], bool]) -> AnsweringRun:
-        """Answer a question, in the inference thread."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What a conversation is made of. `answerer` is None while models or index are out of order, `admin` where nobody is one."""
-
-    channels: Mapping[Platform, Channel]
-    gate: SafetyGate
-    answerer: AnswersQuestions | None
-    worker: InferenceWorker
-    sessions: Sessions
-    registry: ClaimRegistry
-    renderer: Renderer
-    directory: EmergencyDirectory
-    telemetry: Telemetry
-    clock: Callable[[], float]
-    tally: Tally = field(default_factory=Tally)
-    admin: Admin | None = None
 
 
 class Conversation:
@@ -67,6 +40,8 @@ class Conversation:
         self._parts = parts
         self._tasks: set[asyncio.Task[None]] = set()
         self._second_reader = SecondReader(parts.gate, parts.telemetry)
+        extractive = parts.answerer is not None and parts.answerer.is_extractive
+        self._streams = Streams(renderer=parts.renderer, telemetry=parts.telemetry, extractive=extractive, paces=parts.paces)
 
     async def receive(self, message: InboundMessage) -> None:
         """Take a message and return at once; the turn runs in the background."""
@@ -152,7 +127,7 @@ class Conversation:
             return outcome
         if session.waiting >= _MAX_WAITING:
             return await self._slow_down(message, session)
-        with _counted(session):
+        with session.turn_waits():
             async with session.lock:
                 with log.stage("claim"):
                     is_first = await parts.registry.record(message.sender.platform, message.message_id)
@@ -169,21 +144,25 @@ class Conversation:
         was_new = not session.met
         with log.stage("greet"):
             await self._introduce(message, session)
-        with log.stage("answer"):
-            outcome = await self._outcome(message, session, earlier, was_new=was_new)
-        if outcome is None:
-            return "notice"
-        self._parts.tally.note(outcome, message.sender.platform)
-        with log.stage("render"):
-            about_emergency = reading.about is not None
-            reader = Reader(platform=message.sender.platform, country=session.country, is_new=was_new)
-            rendered = self._parts.renderer.render(outcome, reader, about_emergency=about_emergency)
-        with log.stage("send"):
-            await self._deliver(self._channel(message).send(message.sender, rendered))
+        about_emergency = reading.about is not None
+        reader = Reader(platform=message.sender.platform, country=session.country, is_new=was_new)
+        async with self._streams.open(self._channel(message), message.sender, reader, about_emergency=about_emergency) as stream:
+            with log.stage("answer"):
+                outcome = await self._outcome(message, session, earlier, stream, was_new=was_new)
+            if outcome is None:
+                return "notice"
+            self._parts.tally.note(outcome, message.sender.platform)
+            with log.stage("render"):
+                number = session.keep_answer(outcome, self._parts.clock()) if isinstance(outcome, Answer) else None
+                session.just_answered = isinstance(outcome, Answer | Proof)
+                reader = replace(reader, country=session.country, answer_number=number)
+                rendered = self._parts.renderer.render(outcome, reader, about_emergency=about_emergency)
+            with log.stage("send"):
+                await self._deliver(stream.finish(rendered))
         return kind_of(outcome)
 
     async def _outcome(
-        self, message: InboundMessage, session: Session, earlier: tuple[str, ...], *, was_new: bool
+        self, message: InboundMessage, session: Session, earlier: tuple[str, ...], stream: AnswerStream, *, was_new: bool
     ) -> Outcome | None:
         """What the message calls for; None when the introduction has already said it."""
         language = language_of(message, session)
@@ -192,13 +171,22 @@ class Conversation:
                 return Notice(topic=Topic.ONLY_TEXT, language=language)
             case MessageKind.COMMAND:
                 notice = commands.respond(message.text, session, language, self._parts.directory)
+                if notice.topic is Topic.PROOF:
+                    return await prove(session, notice.language, self._parts.find_document)
                 return None if was_new and notice.topic is Topic.START else notice
             case MessageKind.BUTTON:
-                return await self._choose(message, session, earlier, language)
+                return await self._choose(message, session, earlier, language, stream)
+            case MessageKind.TEXT if session.just_answered and asks_why(message.text):
+                return await prove(session, language, self._parts.find_document)
             case MessageKind.TEXT:
-                return await self._ask(message.text, message, session, earlier, language)
+                return await self._ask(message.text, message, session, earlier, language, stream)
 
-    async def _choose(self, message: InboundMessage, session: Session, earlier: tuple[str, ...], language: Language) -> Outcome:
+    async def _choose(
+        self, message: InboundMessage, session: Session, earlier: tuple[str, ...], language: Language, stream: AnswerStream
+    ) -> Outcome:
+        number = proof_number(message.text)
+        if number is not None:
+            return await prove(session, language, self._parts.find_document, number)
         if message.text != ANSWER_PAYLOAD:
             notice = commands.choose(message.text, session, language, self._parts.directory)
             return notice or Notice(topic=Topic.START, language=language)
@@ -207,10 +195,16 @@ class Conversation:
             return Notice(topic=Topic.START, language=language)
         # The put-off question is itself among the earlier turns; it must not be its own history.
         before = earlier[: earlier.index(question)] if question in earlier else earlier
-        return await self._ask(question, message, session, before, language)
+        return await self._ask(question, message, session, before, language, stream)
 
     async def _ask(
-        self, text: str, message: InboundMessage, session: Session, earlier: tuple[str, ...], language: Language
+        self,
+        text: str,
+        message: InboundMessage,
+        session: Session,
+        earlier: tuple[str, ...],
+        language: Language,
+        stream: AnswerStream,
     ) -> Outcome:
         if self._parts.answerer is None:
             return Apology(language=language)
@@ -225,20 +219,42 @@ class Conversation:
             population=session.population,
             country=session.country,
         )
-        answerer = self._parts.answerer
+        answerer, worker, on_sentence = self._parts.answerer, self._parts.worker, stream.listen(question)
+        mode = session.mode or self._parts.mode
         async with typing_sign(self._channel(message), message.sender):
             try:
-                run = await self._parts.worker.run(
+                run = await worker.run(
                     key_of(message),
-                    lambda deadline, cancelled: answerer.answer(question, deadline=deadline, cancelled=cancelled),
+                    lambda deadline, cancelled: answerer.answer(
+                        question,
+                        deadline=deadline,
+                        cancelled=cancelled,
+                        on_sentence=on_sentence,
+                        mode=mode,
+                        quote_only=worker.depth >= _LONG_QUEUE,
+                    ),
                     on_position=lambda position: self._tell_position(position, message, session, language),
                 )
             except Busy:
                 return Notice(topic=Topic.BUSY, language=language)
+            except Exception as error:  # noqa: BLE001 - raised again unless something has been shown
+                return await self._broken_off(error, message, language, stream)
         if not run.interpretation.other_language:
             session.language_prior = run.interpretation.language
             session.population = run.interpretation.population
         return from_reply(run.reply)
+
+    async def _broken_off(self, error: Exception, message: InboundMessage, language: Language, stream: AnswerStream) -> Apology:
+        """An answer that broke after its first sentences were shown: they stay, and what happened is said below them."""
+        shown = await stream.settle()
+        if not shown:
+            raise error
+        patient = self._parts.telemetry.patient(message)
+        if isinstance(error, Cancelled):  # the bot is stopping
+            self._parts.telemetry.event("turn_cancelled", patient=patient)
+        else:
+            self._parts.telemetry.failure("turn_failed", error, stage="answer", patient=patient)
+        return Apology(language=language, shown=shown)
 
     async def _escalate(self, red_flag: RedFlag, message: InboundMessage, session: Session, now: float) -> str:
         """Say whom to call: before any lock or queue, and without models or index."""
@@ -297,15 +313,6 @@ class Conversation:
 def _read(gate: SafetyGate, message: InboundMessage, session: Session, now: float) -> GateReading:
     if message.kind is MessageKind.BUTTON and message.text == ANSWER_PAYLOAD:
         return GateReading(about=ANSWER_PAYLOAD)  # no emergency, the patient says: answered, with the emergency line first
+    if message.kind is MessageKind.BUTTON and proof_number(message.text) is not None:
+        return GateReading()  # holds no word; what was written before it has been read already
     return gate.read(message.text, session.burst(now))
-
-
-@contextlib.contextmanager
-def _counted(session: Session) -> Iterator[None]:
-    session.waiting += 1
-    try:
-        yield
-    finally:
-        session.waiting -= 1
-        if session.waiting == 0:
-            session.told_to_slow_down = False

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from typing import assert_never
 
 from bot.safety import RedFlag
 from locales.language import Language
-from rag.types import Abstention, Answer, Clarification, Courtesy, Reply
+from rag.types import Abstention, Answer, Clarification, Courtesy, Reply, SupportedSentence
 
 
 class Topic(StrEnum):
@@ -25,6 +26,8 @@ class Topic(StrEnum):
     NEW_SESSION = "new_session"
     LANGUAGE_ASK = "language_ask"
     LANGUAGE_SET = "language_set"
+    MODE_ASK = "mode_ask"
+    MODE_SET = "mode_set"
     COUNTRY_ASK = "country_ask"
     COUNTRY_SET = "country_set"
     COUNTRY_SET_OTHER = "country_set.other"
@@ -34,6 +37,8 @@ class Topic(StrEnum):
     SLOW_DOWN = "slow_down"
     QUEUE_POSITION = "queue_position"
     BUSY = "busy"
+    PROOF = "proof"
+    PROOF_GONE = "proof.gone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +61,29 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Apology:
-    """Something broke and the question was not answered."""
+    """Something broke and the question was not answered, or not to its end: `shown` are the sentences that were there before."""
 
     language: Language
+    shown: tuple[SupportedSentence, ...] = ()
 
 
-Outcome = Answer | Clarification | Abstention | Escalation | Notice | Apology
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """Where each sentence of the last answer comes from.
+
+    `fetched_on` tells, by document, when a page was read whose date of review is not known.
+    """
+
+    answer: Answer
+    fetched_on: Mapping[str, date] = field(default_factory=dict)
+
+    @property
+    def language(self) -> Language:
+        """The language of the answer."""
+        return self.answer.language
+
+
+Outcome = Answer | Clarification | Abstention | Escalation | Notice | Apology | Proof
 
 
 def from_reply(reply: Reply) -> Outcome:
@@ -86,5 +108,7 @@ def kind_of(outcome: Outcome) -> str:
             return "notice"
         case Apology():
             return "apology"
+        case Proof():
+            return "proof"
         case _:
             assert_never(outcome)

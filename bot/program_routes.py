@@ -6,10 +6,10 @@ from starlette.routing import BaseRoute
 
 from bot.api_access import Bearers
 from bot.chatbot_api import ChatbotApi
-from bot.conversation import Parts
 from bot.errors import StartRefused
 from bot.events_api import EventsApi
 from bot.operations import Operations
+from bot.parts import Parts
 from bot.second_reading import SecondReader
 from bot.settings import Settings
 from ingest.errors import SourceUnreadable

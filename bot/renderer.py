@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import assert_never
 
-from bot.commands import COUNTRY_PAYLOAD, LANGUAGE_PAYLOAD, OFFERED_COUNTRIES
+from bot.commands import COUNTRY_PAYLOAD, LANGUAGE_PAYLOAD, MODE_PAYLOAD, OFFERED_COUNTRIES
 from bot.escalation import emergency_line, escalation_message
-from bot.outcomes import Apology, Escalation, Notice, Outcome, Topic
+from bot.opening import Opening
+from bot.outcomes import Apology, Escalation, Notice, Outcome, Proof, Topic
+from bot.proof import proof_button, proof_message
 from bot.safety import Level
 from bot.source_address import SourceAddresses
 from channels.messages import Button, OutboundLink, OutboundMessage, Platform
@@ -15,7 +17,7 @@ from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory, LineKind
 from locales.language import Language
 from rag.documents import Authority, DocumentKind
-from rag.types import Abstention, AbstentionKind, Answer, Clarification, Source
+from rag.types import Abstention, AbstentionKind, Answer, Clarification, Mode, Preface, Source, SupportedSentence
 
 _EMERGENCY = "{emergency}"
 """Stands in a source's sentence where the reader's own emergency number belongs."""
@@ -32,6 +34,7 @@ class Reader:
     platform: Platform
     country: str | None = None
     is_new: bool = False  # nothing has been said to this patient before
+    answer_number: str | None = None  # by which the proof of this answer can be asked for
 
 
 class Renderer:
@@ -60,11 +63,16 @@ class Renderer:
         """
         message = self._body(outcome, reader)
         if about_emergency and isinstance(outcome, Answer | Abstention | Clarification):
-            line = emergency_line(outcome.language, reader.country, self._catalog, self._directory)
-            message = replace(message, paragraphs=(line, *message.paragraphs), emphasis=True)
+            message = self._with_emergency_line(message, outcome.language, reader)
         if message.buttons:
             message = replace(message, buttons_hint=self._catalog.text(outcome.language, "button.hint"))
         return message
+
+    def begin(self, opening: Opening, reader: Reader, sentences: Sequence[SupportedSentence]) -> OutboundMessage:
+        """An answer as far as it goes, without links and closing; what `render` makes of the whole begins with it."""
+        leading = self._leading(opening.language, reader, opening.preface, extractive=opening.extractive)
+        message = OutboundMessage(paragraphs=(*leading, self._flow(sentences, opening.language, reader)))
+        return self._with_emergency_line(message, opening.language, reader) if opening.about_emergency else message
 
     def disclaimer(self, answer: Answer, country: str | None) -> tuple[str, ...]:
         """What closes every answer; the second paragraph is there when a source has not been reviewed."""
@@ -88,27 +96,64 @@ class Renderer:
             case Notice():
                 return self._notice(outcome, reader)
             case Apology():
-                return self._plain(outcome.language, "apology", reader)
+                return self._apology(outcome, reader)
+            case Proof():
+                return self._proof(outcome, reader)
             case _:
                 assert_never(outcome)
 
     def _answer(self, answer: Answer, reader: Reader) -> OutboundMessage:
         language = answer.language
-        paragraphs: list[str] = []
-        if answer.preface is not None:
-            paragraphs.append(self._text(language, f"preface.{answer.preface.value}", reader.country))
-        if answer.extractive and reader.is_new:
-            paragraphs.append(self._text(language, "extractive_notice", reader.country))
-        paragraphs.append(_flow([self.with_number(sentence.text, language, reader.country) for sentence in answer.sentences]))
+        leading = self._leading(language, reader, answer.preface, extractive=answer.extractive)
+        hurried = (self._text(language, "hurried_notice", reader.country),) if answer.hurried else ()
         further = tuple(OutboundLink(label=f"{link.title} — {link.publisher}", url=link.url) for link in answer.further_reading)
         return OutboundMessage(
-            paragraphs=tuple(paragraphs),
+            paragraphs=(*leading, self._flow(answer.sentences, language, reader), *hurried),
             links_heading=self._text(language, "sources_heading", reader.country),
             links=self._source_links(answer.sources, language),
             further_heading=self._text(language, "further_heading", reader.country) if further else "",
             further_links=further,
             closing=self.disclaimer(answer, reader.country),
+            buttons=(proof_button(reader.answer_number, language, self._catalog),) if reader.answer_number else (),
         )
+
+    def _leading(self, language: Language, reader: Reader, preface: Preface | None, *, extractive: bool) -> tuple[str, ...]:
+        """What is said before the sentences of an answer."""
+        told = [f"preface.{preface.value}"] if preface is not None else []
+        told += ["extractive_notice"] if extractive and reader.is_new else []
+        return tuple(self._text(language, key, reader.country) for key in told)
+
+    def _flow(self, sentences: Sequence[SupportedSentence], language: Language, reader: Reader) -> str:
+        return _flow([self.with_number(sentence.text, language, reader.country) for sentence in sentences])
+
+    def _apology(self, apology: Apology, reader: Reader) -> OutboundMessage:
+        if not apology.shown:
+            return self._plain(apology.language, "apology", reader)
+        # What has been shown stays, so its sources are named, too.
+        used = [item for sentence in apology.shown for item in sentence.evidence]
+        sources = {item.chunk.document_id: Source.of(item.chunk, similarity=item.similarity) for item in used}
+        message = self._plain(apology.language, "apology.interrupted", reader)
+        return replace(
+            message,
+            paragraphs=(self._flow(apology.shown, apology.language, reader), *message.paragraphs),
+            links_heading=self._text(apology.language, "sources_heading", reader.country),
+            links=self._source_links(tuple(sources.values()), apology.language),
+            closing=self._unreviewed(tuple(sources.values()), apology.language, reader.country),
+        )
+
+    def _proof(self, proof: Proof, reader: Reader) -> OutboundMessage:
+        language = proof.language
+        return proof_message(
+            proof,
+            self._catalog,
+            self.addresses,
+            lambda text: self.with_number(text, language, reader.country),
+            lambda source: self._remark(source, language),
+        )
+
+    def _with_emergency_line(self, message: OutboundMessage, language: Language, reader: Reader) -> OutboundMessage:
+        line = emergency_line(language, reader.country, self._catalog, self._directory)
+        return replace(message, paragraphs=(line, *message.paragraphs), emphasis=True)
 
     def _unreviewed(self, sources: Sequence[Source], language: Language, country: str | None) -> tuple[str, ...]:
         if not any(source.authority is Authority.DEMONSTRATION for source in sources):
@@ -116,15 +161,16 @@ class Renderer:
         return (self._text(language, "disclaimer.demonstration", country),)
 
     def _source_links(self, sources: Sequence[Source], language: Language) -> tuple[OutboundLink, ...]:
-        def remark(source: Source) -> str:
-            remarks = []
-            if source.kind is DocumentKind.FORUM:
-                remarks.append(self._catalog.text(language, "source.forum"))
-            if source.language is not language:
-                remarks.append(self._in_language(source, language))
-            return ", ".join(remarks)
+        return tuple(self.addresses.link(source, self._remark(source, language)) for source in sources)
 
-        return tuple(self.addresses.link(source, remark(source)) for source in sources)
+    def _remark(self, source: Source, language: Language) -> str:
+        """What a reader should know of a source beside its name."""
+        remarks = []
+        if source.kind is DocumentKind.FORUM:
+            remarks.append(self._catalog.text(language, "source.forum"))
+        if source.language is not language:
+            remarks.append(self._in_language(source, language))
+        return ", ".join(remarks)
 
     def _in_language(self, source: Source, language: Language) -> str:
         return self._catalog.text(language, f"source.other_language.{source.language.value}")
@@ -165,6 +211,8 @@ class Renderer:
     def _notice(self, notice: Notice, reader: Reader) -> OutboundMessage:
         key = f"{notice.topic.value}.{reader.platform.value}" if notice.topic in _BY_PLATFORM else notice.topic.value
         values = dict(notice.values)
+        if "mode" in values:
+            values["mode"] = self._catalog.text(notice.language, f"mode.{values['mode']}")
         if "country" in values:
             values["country"] = self._catalog.text(notice.language, f"country.{values['country']}")
         message = self._plain(notice.language, key, reader, **values)
@@ -177,6 +225,8 @@ class Renderer:
         match notice.topic:
             case Topic.LANGUAGE_ASK:
                 return tuple(button(f"language.{code.value}", LANGUAGE_PAYLOAD + code.value) for code in Language)
+            case Topic.MODE_ASK:
+                return tuple(button(f"mode.{mode.value}", MODE_PAYLOAD + mode.value) for mode in Mode)
             case Topic.COUNTRY_ASK:
                 return tuple(button(f"country.{code}", COUNTRY_PAYLOAD + code) for code in OFFERED_COUNTRIES)
             case _:

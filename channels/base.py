@@ -53,13 +53,22 @@ class Channel(Protocol):
     async def edit(self, to: Patient, handle: str, message: OutboundMessage) -> None:
         """Show `message` in place of the one that `post` gave `handle` for; nothing happens if it says the same already.
 
-        Tried once: the caller decides when to try again. What does not fit one message is left out.
+        Tried once: the caller decides when to try again. What does not fit one message is left out (`send_rest`), and where
+        something is, so are the buttons.
 
         Raises:
             TryLater: If the messenger asks to wait.
             MessageGone: If the message is not there any more.
             RecipientGone: If the patient blocked the bot.
             DeliveryFailed: If it failed otherwise; trying again does no harm.
+        """
+
+    async def send_rest(self, to: Patient, message: OutboundMessage) -> None:
+        """Deliver what `edit` left out of `message`, in as many parts as the messenger needs; nothing if it all fitted.
+
+        Raises:
+            RecipientGone: If the patient blocked the bot or opted out.
+            DeliveryFailed: If the messenger refuses a part for good or may not have received it.
         """
 
     async def show_typing(self, to: Patient) -> None:

@@ -89,9 +89,7 @@ class ConsoleChannel:
         """Print a reply; buttons become numbered lines, and the number or the label chooses one."""
         self._stop_spinner()
         self._replies.offer(to.address, message.buttons)
-        for block in markup.blocks(message, numbered_lines(message.buttons_hint, message.buttons)):
-            self._console.print(_styled(block))
-            self._console.print()
+        print_message(self._console, message)
         self._replied.set()
 
     async def post(self, to: Patient, message: OutboundMessage) -> str | None:
@@ -102,6 +100,9 @@ class ConsoleChannel:
     async def edit(self, to: Patient, handle: str, message: OutboundMessage) -> None:  # noqa: ARG002 - the protocol's signature
         """Refuse: `post` gave no handle."""
         raise DeliveryFailed("a terminal cannot change a message")
+
+    async def send_rest(self, to: Patient, message: OutboundMessage) -> None:
+        """Nothing: no message was changed."""
 
     async def show_typing(self, to: Patient) -> None:  # noqa: ARG002 - there is only one patient
         """Show a spinner until the reply."""
@@ -160,6 +161,13 @@ class ConsoleChannel:
         if self._spinner:
             self._spinner.stop()
             self._spinner = None
+
+
+def print_message(console: Console, message: OutboundMessage) -> None:
+    """Print a reply, an empty line after each paragraph; buttons become numbered lines."""
+    for block in markup.blocks(message, numbered_lines(message.buttons_hint, message.buttons)):
+        console.print(_styled(block))
+        console.print()
 
 
 def _read_lines(source: TextIO, leave: threading.Event, turn: threading.Event, deliver: Callable[[str | None], None]) -> None:

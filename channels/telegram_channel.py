@@ -185,6 +185,11 @@ class TelegramChannel:
         with self._sending:
             await self._sender.edit(to.address, handle, message)
 
+    async def send_rest(self, to: Patient, message: OutboundMessage) -> None:
+        """Deliver what did not fit the message that `edit` changed."""
+        with self._sending:
+            await self._sender.send_rest(to.address, message)
+
     async def show_typing(self, to: Patient) -> None:
         """Show "typing…" for about five seconds; failures, flood limits among them, are ignored (H05)."""
         try:

@@ -48,7 +48,18 @@ class TelegramSender:
             RecipientGone: If the patient blocked the bot or closed the account.
             DeliveryFailed: If a part was refused for good, or may not have arrived; later parts were still sent in that case.
         """
-        parts = splitting.split(markup.blocks(message), markup.html, MessageLimit.MAX_TEXT_LENGTH)
+        return await self._send_parts(address, _parts(message), message)
+
+    async def send_rest(self, address: str, message: OutboundMessage) -> None:
+        """Deliver the parts of a reply that do not fit the first message, which `edit` shows.
+
+        Raises:
+            RecipientGone: If the patient blocked the bot or closed the account.
+            DeliveryFailed: If a part was refused for good, or may not have arrived; later parts were still sent in that case.
+        """
+        await self._send_parts(address, _parts(message)[1:], message)
+
+    async def _send_parts(self, address: str, parts: list[list[markup.Block]], message: OutboundMessage) -> str | None:
         unsure, last = False, None
         for number, part in enumerate(parts, start=1):
             keyboard = _keyboard(message.buttons) if number == len(parts) else None
@@ -61,7 +72,7 @@ class TelegramSender:
         return None if last is None else str(last)
 
     async def edit(self, address: str, handle: str, message: OutboundMessage) -> None:
-        """Show a reply in place of an earlier message, as far as it fits one message.
+        """Show a reply in place of an earlier message, as far as it fits one message; the buttons stand below the last part.
 
         Raises:
             TryLater: If Telegram asks to wait.
@@ -69,14 +80,14 @@ class TelegramSender:
             RecipientGone: If the patient blocked the bot.
             DeliveryFailed: If it failed otherwise.
         """
-        part = splitting.split(markup.blocks(message), markup.html, MessageLimit.MAX_TEXT_LENGTH)[0]
+        part, *others = _parts(message)
         try:
             await self._bot.edit_message_text(
                 chat_id=int(address),
                 message_id=int(handle),
                 text=splitting.join(part, markup.html),
                 parse_mode=ParseMode.HTML,
-                reply_markup=_keyboard(message.buttons),
+                reply_markup=None if others else _keyboard(message.buttons),
                 link_preview_options=_NO_PREVIEW,
             )
         except TelegramError as error:
@@ -124,6 +135,10 @@ class TelegramSender:
         if attempt == _TRIES or pause > _LONGEST_WAIT_S:
             raise DeliveryFailed(f"Telegram could not take a part ({type(error).__name__})") from None
         return pause
+
+
+def _parts(message: OutboundMessage) -> list[list[markup.Block]]:
+    return splitting.split(markup.blocks(message), markup.html, MessageLimit.MAX_TEXT_LENGTH)
 
 
 def _edit_failure(error: TelegramError) -> DeliveryFailed:

@@ -152,6 +152,9 @@ class WhatsAppChannel:
         """Refuse: `post` gave no handle."""
         raise DeliveryFailed("WhatsApp cannot change a message")
 
+    async def send_rest(self, to: Patient, message: OutboundMessage) -> None:
+        """Nothing: no message was changed."""
+
     async def show_typing(self, to: Patient) -> None:
         """Nothing: Twilio offers no plain typing sign for WhatsApp."""
 

@@ -14,22 +14,15 @@ from itertools import takewhile
 from rapidfuzz.distance import Levenshtein
 
 from locales.language import Language
+from rag.claim_members import is_one_of_two, may_go
+from rag.claim_paraphrase import ParaphraseFinder
 from rag.claims import ClaimWords, Item, Link, Segment, dangles, keys, segments
 from rag.types import Draft, Evidence, SentenceKind, SupportedSentence
 
 _MIN_ITEMS = 2  # a shorter claim ("Sì, certo.") says nothing that evidence could support
 _YES_OR_NO = re.compile(r"^\s*(?:sì|si|sí|no)\s*[,:;.]\s*", re.IGNORECASE)
+_ASIDE = re.compile(r"\b(e|ed|ma|o|y|pero|u|che|que),\s(?=[^,.;]+,\s)", re.IGNORECASE)
 _CONTRAST = frozenset({"but", "while"})  # between two sentences that both hold, they claim nothing
-_DENIALS = frozenset({"not", "never", "nor", "none", "without", "only", "except"})
-_WEAK = frozenset({"not", "never", "without", "may"})  # of "may be A or B" each half is true alone, of "is A or B" it is not
-_OWN = frozenset(
-    {"much", "little", "severe", "strong", "high", "mild", "moderate", "sudden", "lasting", "continuous", "repeated", "slow"}
-    | {"usually", "often", "sometimes", "within", "about"}
-    | {"more", "less", "number", "child", "minor", "youth", "adolescent", "newborn", "infant", "elderly", "adult", "women", "men"}
-)  # what these limit is their own member: of "in adults and in older children" the first half is true alone
-_QUANTITIES = frozenset({"number", "more", "less"})
-_EXAMPLE = ("come ", "como ")
-_TOGETHER = "con "
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +36,7 @@ class Aligner:
 
     def __init__(self, language: Language) -> None:
         self._words = ClaimWords.load(language)
+        self._paraphrases = ParaphraseFinder(language)
 
     def align(self, draft: Draft, evidence: Sequence[Evidence]) -> SupportedSentence | None:
         """Support a draft with one or two evidence sentences, or return None.
@@ -60,18 +54,15 @@ class Aligner:
             return quoted
         text = _without_yes_or_no(draft.text)
         parts = segments(text, self._words)
-        if "?" in text or _size(parts) < _MIN_ITEMS or dangles(text, self._words):
+        if "?" in text or _size(parts) < _MIN_ITEMS or dangles(_without_asides(text), self._words):
             return None
         claims = [_Claim(item, segments(item.sentence.text, self._words)) for item in evidence]
         supporting = self._single(parts, claims) or self._joined(parts, claims)
-        if not supporting:
-            return None
-        return SupportedSentence(
-            text=text,
-            kind=SentenceKind.WRITTEN,
-            evidence=tuple(claim.evidence for claim in supporting),
-            alignment=min(1.0, round(_size(parts) / max(1, sum(_size(claim.segments) for claim in supporting)), 3)),
-        )
+        if supporting:
+            share = min(1.0, round(_size(parts) / max(1, sum(_size(claim.segments) for claim in supporting)), 3))
+            return _written(text, [claim.evidence for claim in supporting], share)
+        found, share = self._paraphrases.find(text, evidence)
+        return _written(text, found, share) if found else None
 
     def _quote(self, text: str, evidence: Sequence[Evidence]) -> SupportedSentence | None:
         wanted = _bare(text)
@@ -135,10 +126,19 @@ class Aligner:
         )
 
 
+def _written(text: str, evidence: Sequence[Evidence], share: float) -> SupportedSentence:
+    return SupportedSentence(text=text, kind=SentenceKind.WRITTEN, evidence=tuple(evidence), alignment=share)
+
+
 def _without_yes_or_no(text: str) -> str:
     """The sentence without a leading yes or no: what it would affirm is the question, which the aligner does not judge."""
     bare = _YES_OR_NO.sub("", text, count=1)
     return bare[:1].upper() + bare[1:]
+
+
+def _without_asides(text: str) -> str:
+    """The sentence without the comma before an aside: in "A e, se B, C" the "e" does join C."""
+    return _ASIDE.sub(r"\1 ", text)
 
 
 def _without_braces(text: str) -> str:
@@ -172,7 +172,7 @@ def _readings(parts: Sequence[Segment], offered: Sequence[Segment]) -> Iterator[
         return
     first, second = offered[:2]
     pair = len(first.items) == 1 and len(second.items) > 1 and _is_plain(first.items[0]) and _is_plain(second.items[0])
-    if pair and (second.link is Link.AND or (second.link is Link.OR and _has(second, _WEAK))):
+    if pair and is_one_of_two(second):
         yield [replace(second, items=(*first.items, *second.items[1:]), link=first.link), *offered[2:]]
         yield [replace(second, link=first.link), *offered[2:]]
 
@@ -197,10 +197,6 @@ def _is_plain(item: Item) -> bool:
     return item.marker is None and " " not in item.key
 
 
-def _has(segment: Segment, markers: frozenset[str]) -> bool:
-    return any(item.marker in markers for item in segment.items)
-
-
 def _follows(parts: Sequence[Segment], offered: Sequence[Segment]) -> bool:
     wanted = [key for row in keys(parts) for key in row]
     rows = keys(offered)
@@ -215,7 +211,7 @@ def _follows(parts: Sequence[Segment], offered: Sequence[Segment]) -> bool:
     if any(item.key not in reasons for part in parts if part.reason for item in part.items):
         return False  # a cause and its effect changed places, or the draft made one up
     return all(
-        taken == len(row) or (not taken and _may_go(place, offered, kept))
+        taken == len(row) or (not taken and may_go(place, offered, kept))
         for place, (row, taken) in enumerate(zip(rows, kept, strict=True))
     )
 
@@ -228,51 +224,6 @@ def _take(row: Sequence[str], wanted: list[str]) -> int:
             wanted.remove(key)
             taken += 1
     return taken
-
-
-def _may_go(place: int, offered: Sequence[Segment], kept: Sequence[int]) -> bool:
-    """Whether a whole member may be left out without changing what the rest claims."""
-    segment = offered[place]
-    if place == 0:
-        return False
-    if segment.reason:
-        return True
-    if segment.conditional:  # one of several sufficient conditions
-        conditions = [other for other in offered if other.conditional]
-        kept_one = any(other.conditional and taken for other, taken in zip(offered, kept, strict=True))
-        return segment.link is Link.OR and kept_one and not any(_has(other, _DENIALS) for other in conditions)
-    return _ends_with(place, offered, kept) or _is_example(place, offered, kept) or _is_member(place, offered, kept)
-
-
-def _ends_with(place: int, offered: Sequence[Segment], kept: Sequence[int]) -> bool:
-    """Whether a member belongs to a condition that goes with everything behind it."""
-    return any(offered[start].conditional and not any(kept[start:]) for start in range(1, place))
-
-
-def _is_example(place: int, offered: Sequence[Segment], kept: Sequence[int]) -> bool:
-    begins = [start for start in range(1, place + 1) if offered[start].items[0].key.startswith(_EXAMPLE)]
-    return bool(begins) and not any(kept[begins[-1] : place + 1])
-
-
-def _is_member(place: int, offered: Sequence[Segment], kept: Sequence[int]) -> bool:
-    """Whether a member is one of a plain enumeration, and nothing that is kept may be said of it."""
-    segment = offered[place]
-    if any(other.conditional and taken for other, taken in zip(offered, kept, strict=True)):
-        return False
-    if segment.link is Link.OR and not any(_has(other, _WEAK) for other in offered[:place]):
-        return False
-    if segment.link is Link.AND and offered[place - 1].items[-1].key.startswith(_TOGETHER):
-        return False  # "with fever and a cough": one without the other is another case
-    if any(item.marker and item.marker not in _own(segment) for item in segment.items):
-        return False
-    return len(segment.items) == 1 or not any(kept[place + 1 :])
-
-
-def _own(segment: Segment) -> frozenset[str]:
-    """The markers that go with a member: none of "(between 38) and 39 °C", "(two weeks) or more"."""
-    plain = any(item.marker is None for item in segment.items)
-    joined = segment.link is Link.AND or (segment.link is Link.OR and plain)
-    return _OWN if joined and segment.items[0].marker not in _QUANTITIES else frozenset()
 
 
 def _is_rotation(wanted: Sequence[str], offered: Sequence[str]) -> bool:

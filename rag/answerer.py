@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 from locales.language import Language
 from rag.aligner import Aligner
-from rag.composer import Composer, joinable
+from rag.cascade import Cascade
+from rag.composer import Composer
 from rag.documents import Link
-from rag.errors import Cancelled, IndexMissing, ModelError
+from rag.errors import Cancelled, IndexMissing
 from rag.evidence import EvidenceSelector
 from rag.expander import Expander
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
-from rag.models.protocols import Budget, Embedder, Usage, Vectors
-from rag.paraphraser import Paraphraser
+from rag.limits import LimitWords
+from rag.models.protocols import Budget, Embedder, Vectors
 from rag.search import Search
 from rag.signpost import Signpost
 from rag.stopwatch import Stopwatch
@@ -36,7 +37,6 @@ from rag.types import (
     SupportedSentence,
 )
 from rag.unsearched import reply_without_search
-from rag.writer import Writer
 
 OnSentence = Callable[[SupportedSentence], None]
 OpenReader = Callable[[Language], IndexReader]
@@ -46,6 +46,8 @@ _REFUSALS = {Intent.OWN_DOSE: AbstentionKind.OWN_DOSE, Intent.READING: Abstentio
 _FOR_WANT_OF_TEXT = {AbstentionKind.NO_CONTENT, AbstentionKind.NO_EVIDENCE}
 _MAX_FURTHER_READING = 2
 _MAX_TOKENS = 150
+_CANDIDATES = {Mode.FAST: 6, Mode.PRECISE: 12}  # sentences that an answer may be made from
+_SURE = 0.9  # of its page's similarity: a question so well covered gains nothing from being said in other words (ADR 0023)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,18 @@ class _Phrased:
     interpretation: Interpretation
     query: Query
     vectors: list[Vectors]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """How one question is to be answered, and who hears of its sentences."""
+
+    mode: Mode
+    country: str | None
+    budget: Budget
+    on_sentence: OnSentence
+    quote_only: bool = False
+    pages: tuple[str, ...] = ()
 
 
 class Answerer:
@@ -67,10 +81,10 @@ class Answerer:
         embedder: Embedder,
         interpreter: Interpreter,
         expander: Expander,
-        paraphraser: Paraphraser | None = None,
         search: Search,
         selectors: Mapping[Language, EvidenceSelector],
-        writer: Writer | None,
+        cascade: Cascade | None,
+        always_reformulates: bool = False,
         max_chunks: int = 5,
         similarity_threshold: float = 0.0,
     ) -> None:
@@ -78,30 +92,31 @@ class Answerer:
         self.embedder = embedder
         self._interpreter = interpreter
         self._expander = expander
-        self._paraphraser = paraphraser
         self._search = search
         self._selectors = selectors
-        self._writer = writer
+        self._cascade = cascade
+        self._always_reformulates = always_reformulates
         self._max_chunks = max_chunks
         self._similarity_threshold = similarity_threshold
         self._signpost = Signpost()
         self._aligners = {language: Aligner(language) for language in Language}
+        self._limits = {language: LimitWords.load(language) for language in Language}
 
     @property
     def is_extractive(self) -> bool:
         """True when there is no generator and answers consist of quotes."""
-        return self._writer is None
+        return self._cascade is None
 
     @property
     def generator_name(self) -> str | None:
         """The generator's name, or None without one."""
-        return self._writer.generator_name if self._writer is not None else None
+        return self._cascade.generator_name if self._cascade is not None else None
 
-    def warm(self) -> None:
-        """Do now what the first patient would otherwise wait for."""
+    def warm(self, mode: Mode = Mode.FAST) -> None:
+        """Do now what the first patient who asks in this mode would otherwise wait for."""
         for language in Language:
-            if self._writer is not None:
-                self._writer.warm(language)
+            if self._cascade is not None:
+                self._cascade.warm(language, mode)
         self._interpreter.interpret(Question(text="salute"))
         self.embedder.embed_queries(["salute"])
 
@@ -113,15 +128,17 @@ class Answerer:
         deadline: float = float("inf"),
         cancelled: Callable[[], bool] = lambda: False,
         on_sentence: OnSentence = lambda _: None,
+        quote_only: bool = False,
     ) -> AnsweringRun:
         """Answer a question, or say why not.
 
         Args:
             question: The patient's words with their history.
-            mode: Fast; precise answers are written the same way so far.
-            deadline: In `time.monotonic()` seconds. Past it the answer is completed with quotes.
+            mode: Fast, or precise: see `rag.cascade`.
+            deadline: In `time.monotonic()` seconds. Past it, or when too near, the answer is completed with quotes.
             cancelled: Polled between and inside stages.
             on_sentence: Receives each sentence the moment it is verified.
+            quote_only: Leaves the generator out, since others wait; the answer says so.
 
         Raises:
             Cancelled: If `cancelled` became true.
@@ -133,7 +150,8 @@ class Answerer:
         reply: Reply | None = reply_without_search(interpretation)
         if reply is None:
             budget = Budget(max_tokens=_MAX_TOKENS, deadline=deadline, cancelled=cancelled)
-            reply = self._search_and_write(interpretation, question.country, mode, budget, on_sentence, watch)
+            wish = _Wish(mode, question.country, budget, on_sentence, quote_only=quote_only, pages=question.pages)
+            reply = self._search_and_write(interpretation, wish, watch)
         watch.mark("total")
         return AnsweringRun(reply=reply, interpretation=interpretation, timings_s=watch.timings_s)
 
@@ -148,90 +166,100 @@ class Answerer:
         reader, watch = self.reader(interpretation.language), Stopwatch()
         return self._find(self._phrase(interpretation, question.country, budget, watch), reader, watch)
 
-    def _search_and_write(
-        self,
-        interpretation: Interpretation,
-        country: str | None,
-        mode: Mode,
-        budget: Budget,
-        on_sentence: OnSentence,
-        watch: Stopwatch,
-    ) -> Reply:
+    def _search_and_write(self, interpretation: Interpretation, wish: _Wish, watch: Stopwatch) -> Reply:
         language = interpretation.language
-        phrased = self._phrase(interpretation, country, budget, watch)
-        _go_on(budget)
+        phrased = self._phrase(interpretation, wish.country, wish.budget, watch)
+        _go_on(wish.budget)
         try:
             reader = self.reader(language)
         except IndexMissing:
             return self._refuse(AbstentionKind.NO_CONTENT, phrased, watch)
-        hits = self._find(phrased, reader, watch)
-        _go_on(budget)
-        with watch.stage("evidence"):
-            evidence = self._selectors[language].select(
-                interpretation, hits, reader, expansions=phrased.query.expansions, query_vector=phrased.vectors[0]
-            )
-            evidence = self._within_limits(evidence)
+        hits, evidence = self._evidence(phrased, reader, wish, watch)
+        if wish.mode is Mode.PRECISE and not wish.quote_only and (not evidence or evidence[0].similarity < _SURE):
+            wider = self._reformulated(phrased, wish.budget, watch)
+            if wider.query != phrased.query:
+                _go_on(wish.budget)
+                found = self._evidence(wider, reader, wish, watch)
+                phrased, (hits, evidence) = (wider, found) if found[1] or not evidence else (phrased, (hits, evidence))
         if not evidence:
             return self._refuse(self._refusal(interpretation, reader), phrased, watch, hits)
-        _go_on(budget)
-        composer = self._compose(interpretation, evidence, budget, on_sentence, watch)
-        if not composer.sentences:  # each one is longer than an answer may be
-            return Abstention(kind=AbstentionKind.NO_EVIDENCE, language=language)
-        return self._answer(interpretation, composer, mode)
+        _go_on(wish.budget)
+        composer, hurried = self._compose(interpretation, evidence, wish, watch)
+        if not composer.sentences:  # each one is longer than an answer may be, or may not be shown
+            sources = tuple(
+                {item.chunk.document_id: Source.of(item.chunk, similarity=item.similarity) for item in evidence}.values()
+            )
+            return Abstention(kind=AbstentionKind.ONLY_LINK, language=language, sources=sources[:1])
+        return self._answer(interpretation, composer, wish.mode, hurried=hurried)
 
     def _phrase(self, interpretation: Interpretation, country: str | None, budget: Budget, watch: Stopwatch) -> _Phrased:
         with watch.stage("expand"):
             query = self._expander.expand(interpretation, country)
-            if self._paraphraser is not None:
-                query = self._paraphraser.paraphrase(query, budget)
         with watch.stage("retrieve"):
-            return _Phrased(interpretation, query, list(self.embedder.embed_queries([query.question, *query.expansions])))
+            phrased = _Phrased(interpretation, query, list(self.embedder.embed_queries([query.question, *query.expansions])))
+        return self._reformulated(phrased, budget, watch) if self._always_reformulates else phrased
+
+    def _reformulated(self, phrased: _Phrased, budget: Budget, watch: Stopwatch) -> _Phrased:
+        """The same with the message in clinical words as one more expansion."""
+        if self._cascade is None:
+            return phrased
+        query = self._cascade.reformulate(phrased.query, budget, watch)
+        added = query.expansions[len(phrased.query.expansions) :]
+        with watch.stage("retrieve"):
+            return _Phrased(
+                phrased.interpretation, query, [*phrased.vectors, *(self.embedder.embed_queries(added) if added else ())]
+            )
+
+    def _evidence(
+        self, phrased: _Phrased, reader: IndexReader, wish: _Wish, watch: Stopwatch
+    ) -> tuple[list[Hit], list[Evidence]]:
+        hits = self._find(phrased, reader, watch)
+        with watch.stage("evidence"):
+            # The page that an intake found first, alone; where it gives nothing, the question is answered like any other.
+            of_page = [hit for hit in hits if hit.chunk.document_id in wish.pages[:1]]
+            evidence = self._select(phrased, of_page, reader, wish) if of_page else []
+            return hits, evidence or self._select(phrased, hits, reader, wish)
+
+    def _select(self, phrased: _Phrased, hits: Sequence[Hit], reader: IndexReader, wish: _Wish) -> list[Evidence]:
+        return self._within_limits(
+            self._selectors[phrased.interpretation.language].select(
+                phrased.interpretation,
+                hits,
+                reader,
+                expansions=phrased.query.expansions,
+                query_vector=phrased.vectors[0],
+                most=_CANDIDATES[wish.mode],
+            )
+        )
 
     def _find(self, phrased: _Phrased, reader: IndexReader, watch: Stopwatch) -> list[Hit]:
         return self._search.find(phrased.query, reader, phrased.vectors, stage=watch.stage)
 
     def _compose(
-        self,
-        interpretation: Interpretation,
-        evidence: Sequence[Evidence],
-        budget: Budget,
-        on_sentence: OnSentence,
-        watch: Stopwatch,
-    ) -> Composer:
-        """Draft and align; whatever the generator does, the evidence is quoted where drafts are missing."""
+        self, interpretation: Interpretation, evidence: Sequence[Evidence], wish: _Wish, watch: Stopwatch
+    ) -> tuple[Composer, bool]:
+        """Draft and align; whatever the generator does, the evidence is quoted where drafts are missing.
+
+        Returns:
+            The composed sentences, and whether the generator was left out or stopped for want of time.
+        """
+        language, hurried = interpretation.language, False
 
         def show(sentence: SupportedSentence) -> None:
             watch.mark("first_sentence")
             if sentence.kind is SentenceKind.WRITTEN:
                 watch.mark("first_written")
-            on_sentence(sentence)
+            wish.on_sentence(sentence)
 
-        composer = Composer(self._aligners[interpretation.language], evidence, show)
+        composer = Composer(self._aligners[language], evidence, show, self._limits[language])
         composer.open()
-        material = joinable(evidence)
-        if self._writer is not None and material:
-            usage = Usage()
-            try:
-                with watch.stage("write"):
-                    composer.take(
-                        self._writer.drafts(
-                            interpretation.self_contained,
-                            material,
-                            interpretation.language,
-                            budget=budget,
-                            usage=usage,
-                        )
-                    )
-            except Cancelled:
-                raise
-            except ModelError:
-                watch.mark("writing_failed")
-            watch.timings_s |= {"prefill": usage.prefill_s, "decode": usage.decode_s}
+        if self._cascade is not None:
+            hurried = wish.quote_only or self._cascade.compose(composer, interpretation, wish.mode, wish.budget, watch)
         with watch.stage("quote"):
             composer.fill()
-        return composer
+        return composer, hurried
 
-    def _answer(self, interpretation: Interpretation, composer: Composer, mode: Mode) -> Answer:
+    def _answer(self, interpretation: Interpretation, composer: Composer, mode: Mode, *, hurried: bool) -> Answer:
         used = [item for sentence in composer.sentences for item in sentence.evidence]
         sources = {item.chunk.document_id: Source.of(item.chunk, similarity=item.similarity) for item in used}
         further: dict[str, Link] = {link.url: link for item in used for link in item.chunk.further_reading}
@@ -243,6 +271,7 @@ class Answerer:
             further_reading=tuple(further.values())[:_MAX_FURTHER_READING],
             preface=_PREFACES.get(interpretation.intent),
             extractive=self.is_extractive,
+            hurried=hurried and not any(sentence.kind is SentenceKind.WRITTEN for sentence in composer.sentences),
             dropped=composer.dropped,
         )
 

@@ -20,11 +20,12 @@ _TOKEN = re.compile(
     r"\d+(?:[.,]\d+)*(?:\s?[-–/]\s?\d+(?:[.,]\d+)*)?|°\s?[cC]\b|%|\{\w+\}|[^\W\d_]+(?:'(?=[^\W\d_]))?|"
     r"[,;:().!?¿¡–—]|[^\s\w'\"«»“”-]"  # any other sign is a claim too: "> 38 °C" is not "38 °C"
 )
-_PUNCTUATION = frozenset(",;:().!?¿¡–—")
-_NUMBERS = {
+PUNCTUATION = frozenset(",;:().!?¿¡–—")
+NUMBERS = {
     "due": "2", "tre": "3", "quattro": "4", "cinque": "5", "sei": "6", "sette": "7", "otto": "8", "nove": "9", "dieci": "10",
     "dos": "2", "tres": "3", "cuatro": "4", "cinco": "5", "seis": "6", "siete": "7", "ocho": "8", "nueve": "9", "diez": "10",
     "dodici": "12", "doce": "12", "quindici": "15", "quince": "15", "venti": "20", "veinte": "20",
+    "trenta": "30", "treinta": "30", "quaranta": "40", "cuarenta": "40", "sessanta": "60", "sesenta": "60",
 }  # fmt: skip
 _ONE = frozenset({"un", "uno", "una"})  # a number only in "da uno a quattro", "una o due"; else an article
 _TO = frozenset({"a", "o", "e", "y"})
@@ -108,11 +109,11 @@ class ClaimWords:
 def _load(language: Language) -> ClaimWords:
     data = tomllib.loads((files("locales") / language.value / "alignment.toml").read_text(encoding="utf-8"))
     prepositions = {form: name for name, forms in data["prepositions"].items() for form in forms.split()}
-    phrases: dict[tuple[str, ...], Item | None] = {(word,): None for word in [*_words(data["ignored"]), *prepositions]}
+    phrases: dict[tuple[str, ...], Item | None] = {(word,): None for word in [*words_of(data["ignored"]), *prepositions]}
     for name, forms in data["equivalents"].items():
-        phrases.update({tuple(_words(form)): Item(key=f"={name}") for form in forms})
+        phrases.update({tuple(words_of(form)): Item(key=f"={name}") for form in forms})
     for name, forms in data["markers"].items():
-        phrases.update({tuple(_words(form)): Item(key=f"#{name}", marker=name) for form in forms})
+        phrases.update({tuple(words_of(form)): Item(key=f"#{name}", marker=name) for form in forms})
     return ClaimWords(
         phrases=tuple(sorted(phrases.items(), key=lambda entry: -len(entry[0]))),
         articles=frozenset(data["articles"].split()),
@@ -129,7 +130,7 @@ def _load(language: Language) -> ClaimWords:
 def segments(sentence: str, words: ClaimWords) -> tuple[Segment, ...]:
     """Cut a sentence into its clauses, each as a sequence of items; empty clauses are left out."""
     cutter = _Cutter(words)
-    tokens = _words(sentence)
+    tokens = words_of(sentence)
     position = 0
     while position < len(tokens):
         position += cutter.take(tokens, position)
@@ -138,12 +139,12 @@ def segments(sentence: str, words: ClaimWords) -> tuple[Segment, ...]:
 
 def dangles(sentence: str, words: ClaimWords) -> bool:
     """Whether a word that joins two others stands at an end or before a pause: "la fiebre, la y el dolor"."""
-    tokens = _words(sentence)
+    tokens = words_of(sentence)
     if tokens[:1] and tokens[0] in words.conjunctions:
         return True
     for word, following in pairwise([*tokens, "."]):
         joins = word in words.conjunctions or word in words.articles or (word in words.prepositions and word not in _RELATIVE)
-        if joins and (following in _PUNCTUATION or following in words.conjunctions):
+        if joins and (following in PUNCTUATION or following in words.conjunctions):
             return True
         if word in words.articles and following in words.articles:
             return True
@@ -166,7 +167,7 @@ class _Cutter:
         item, length = _item(tokens, position, self._words)
         marker = item.marker if item is not None else None
         link = self._words.conjunctions.get(token)
-        if link is not None or token in _PUNCTUATION or marker in _OPENERS:
+        if link is not None or token in PUNCTUATION or marker in _OPENERS:
             self._cut(link, marker)
         if length == 1 and _is_reflexive(token, self._words):
             self._now = replace(self._now, reflexives=self._now.reflexives + 1)
@@ -212,7 +213,7 @@ def _is_reflexive(token: str, words: ClaimWords) -> bool:
 def _item(tokens: Sequence[str], position: int, words: ClaimWords) -> tuple[Item | None, int]:
     """The item that starts at `position` and how many tokens it takes; None for a word that claims nothing."""
     token = tokens[position]
-    if token in _PUNCTUATION:
+    if token in PUNCTUATION:
         return None, 1
     if _is_number(token) or (token in _ONE and _begins_range(tokens[position + 1 :])):
         return _number(tokens, position, words)
@@ -232,7 +233,7 @@ def _without_pronoun(word: str, language: Language) -> str:
 
 
 def _is_number(token: str) -> bool:
-    return token[0].isdigit() or token in _NUMBERS
+    return token[0].isdigit() or token in NUMBERS
 
 
 def _begins_range(following: Sequence[str]) -> bool:
@@ -240,7 +241,7 @@ def _begins_range(following: Sequence[str]) -> bool:
 
 
 def _number(tokens: Sequence[str], position: int, words: ClaimWords) -> tuple[Item, int]:
-    value = _NUMBERS.get(tokens[position], tokens[position]).replace(",", ".").replace("–", "-").replace(" ", "")
+    value = NUMBERS.get(tokens[position], tokens[position]).replace(",", ".").replace("–", "-").replace(" ", "")
     following = tokens[position + 1] if position + 1 < len(tokens) else ""
     if following in words.units:
         return Item(key=f"#{value} {_unit(following, words.language)}", marker="number"), 2
@@ -251,8 +252,14 @@ def _unit(word: str, language: Language) -> str:
     return "°c" if word in {"°c", "c", "gradi", "grado", "grados"} else stem(word, language)
 
 
-def _words(text: str) -> list[str]:
-    return [token.lower().replace(" ", "").rstrip("'") for token in _TOKEN.findall(normalise(text))]
+def tokens_of(text: str) -> list[str]:
+    """The words, numbers and signs of a sentence as they are written."""
+    return [token.replace(" ", "").rstrip("'") for token in _TOKEN.findall(normalise(text))]
+
+
+def words_of(text: str) -> list[str]:
+    """The words, numbers and signs of a sentence in lower case."""
+    return [token.lower() for token in tokens_of(text)]
 
 
 def keys(parts: Iterable[Segment]) -> list[list[str]]:

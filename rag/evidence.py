@@ -44,8 +44,9 @@ class EvidenceSelector:
         *,
         expansions: Sequence[str] = (),
         query_vector: Vectors | None = None,
+        most: int = _MOST,
     ) -> list[Evidence]:
-        """Choose at most six sentences, strongest first.
+        """Choose sentences, strongest first.
 
         Args:
             interpretation: The question understood.
@@ -53,6 +54,7 @@ class EvidenceSelector:
             reader: The index that they come from.
             expansions: Other words for the question, as they were searched.
             query_vector: The embedded question; embedded here if not given.
+            most: How many at most.
 
         Returns:
             Sentences with their strength; empty when the index does not cover the question.
@@ -83,7 +85,7 @@ class EvidenceSelector:
             and self._words.suits(sentence.text, interpretation.population)
             and (strength := self._relevance.strength(question, passage, place, sentence, reader.statistics)) >= _WEAKEST
         ]
-        return self._best(found, question)
+        return self._best(found, question, most)
 
     def abstention_kind(self, interpretation: Interpretation, reader: IndexReader) -> AbstentionKind:
         """Why a question without evidence is refused: it is not about health, or no page answers it."""
@@ -191,7 +193,7 @@ class EvidenceSelector:
         ]
         return fitting or of_topic
 
-    def _best(self, found: Sequence[Evidence], question: Wanted) -> list[Evidence]:
+    def _best(self, found: Sequence[Evidence], question: Wanted, most: int) -> list[Evidence]:
         ordered = sorted(found, key=lambda item: (-item.strength, item.chunk.chunk_id, item.sentence.start))
         chosen: list[Evidence] = []
         kept: list[frozenset[str]] = []
@@ -199,7 +201,7 @@ class EvidenceSelector:
             tokens = frozenset(content_tokens(item.sentence.text, self._language))
             if any(_alike(tokens, other) for other in kept):
                 continue
-            if len(chosen) < _MOST:
+            if len(chosen) < most:
                 chosen.append(item)
                 kept.append(tokens)
             elif self._lacks_advice(chosen, question) and item.is_advice:

@@ -19,7 +19,11 @@ class Stopwatch:
         try:
             yield
         finally:
-            self.timings_s[name] = self.timings_s.get(name, 0.0) + time.monotonic() - begun
+            self.add(name, time.monotonic() - begun)
+
+    def add(self, name: str, seconds: float) -> None:
+        """Add seconds that were measured elsewhere to a stage."""
+        self.timings_s[name] = self.timings_s.get(name, 0.0) + seconds
 
     def mark(self, name: str) -> None:
         """Note the seconds from the start to now, the first time only."""

@@ -38,7 +38,7 @@ class Intent(StrEnum):
 
 
 class Mode(StrEnum):
-    """Fast answers without summaries; precise is reserved for the full cascade."""
+    """Fast joins the strongest sentences; precise also searches in clinical words, grades sentences and sums pages up."""
 
     FAST = "fast"
     PRECISE = "precise"
@@ -50,7 +50,7 @@ class Question:
 
     `earlier` holds the patient's own messages of this session, oldest first, never the bot's. `language` is set when the patient
     chose one; `language_prior` is the language of the session so far. `country` is an ISO 3166 code, for words that differ by
-    country.
+    country. `pages` are the ids of pages that an intake found, best first: the answer is made from the first that can give it.
     """
 
     text: str
@@ -59,6 +59,7 @@ class Question:
     language_prior: Language | None = None
     population: Population | None = None
     country: str | None = None
+    pages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +141,25 @@ class Evidence:
     is_advice: bool = False
     similarity: float = 0.0
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where the sentence stands: the id of its chunk and its offset in it."""
+        return self.chunk.chunk_id, self.sentence.start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradedEvidence:
+    """Sentences with the grade that a generator gave each, 1 to 5, and those that are kept, all in the order of `sentences`.
+
+    `labels` name them in the prompt ("A1"); `turn` is the message with the reply that graded them: a patient's question is in it.
+    """
+
+    sentences: tuple[Evidence, ...]
+    labels: tuple[str, ...]
+    grades: tuple[int, ...]
+    kept: tuple[Evidence, ...]
+    turn: tuple[str, str] = field(repr=False)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
@@ -211,6 +231,7 @@ class Answer:
     further_reading: tuple[Link, ...] = ()
     preface: Preface | None = None
     extractive: bool = False
+    hurried: bool = False  # quoted for want of time, though there is a generator
     dropped: int = 0  # drafted sentences that no evidence supported
 
 
@@ -223,13 +244,14 @@ class AbstentionKind(StrEnum):
     READING = "reading"
     NO_CONTENT = "no_content"  # nothing has been published in this language
     IN_OTHER_LANGUAGE = "in_other_language"  # none of its texts answers, and a page in another language may
+    ONLY_LINK = "only_link"  # a page answers, in a sentence too long to be shown whole, or one that may not be shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abstention:
     """A chosen refusal.
 
-    `sources` are pages in another language that are pointed to: nothing of them is quoted or translated. Empty for other kinds.
+    `sources` are pages that are pointed to, in another language or because nothing of them can be shown. Empty for other kinds.
     """
 
     kind: AbstentionKind
@@ -237,18 +259,47 @@ class Abstention:
     sources: tuple[Source, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntakeChoice:
+    """A sentence of a page's symptoms, word for word, which a patient may say is theirs."""
+
+    document_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntakeQuestion:
+    """A short question back about a complaint.
+
+    `name` is that of the feature it asks for, and `statement` says the feature in the first person, for who replies yes. With
+    `choices` it asks instead which of them is most like the complaint. A yes to one that `is_red_flag` is an emergency.
+    """
+
+    name: str
+    text: str
+    statement: str = ""
+    is_red_flag: bool = False
+    choices: tuple[IntakeChoice, ...] = ()
+
+
 class ClarificationKind(StrEnum):
     """What the bot must ask before it can answer."""
 
     WHAT_IS_MEANT = "what_is_meant"
+    INTAKE = "intake"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clarification:
-    """A question back to the patient."""
+    """A question back to the patient.
+
+    `question` is what an intake asks, and `token` names the dialogue that it belongs to; other kinds have neither.
+    """
 
     kind: ClarificationKind
     language: Language
+    question: IntakeQuestion | None = None
+    token: str = ""
 
 
 class NoticeKind(StrEnum):
@@ -268,7 +319,24 @@ class Courtesy:
     language: Language
 
 
-Reply = Answer | Abstention | Clarification | Courtesy
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageExcerpt:
+    """What one page says itself: a sentence of its symptoms, and when to see a doctor."""
+
+    symptom: Evidence
+    advice: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """Pages that a complaint may belong to, in alphabetical order: no ranking, likelihood or urgency but the pages' own words."""
+
+    excerpts: tuple[PageExcerpt, ...]
+    sources: tuple[Source, ...]
+    language: Language
+
+
+Reply = Answer | Abstention | Clarification | Courtesy | Overview
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

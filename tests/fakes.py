@@ -6,6 +6,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +17,7 @@ from channels.base import Receive
 from channels.messages import OutboundMessage, Patient, Platform
 from rag.errors import Cancelled, DeadlineExceeded
 from rag.models.protocols import Budget, Prompt, Usage, Vectors
-from rag.types import AnsweringRun, Hit, Intent, Interpretation, Question, Reply
+from rag.types import Answer, AnsweringRun, Hit, Intent, Interpretation, Question, Reply, SupportedSentence
 
 
 class HashEmbedder:
@@ -65,7 +66,9 @@ class ScriptedLanguageModel:
         self.completions = list(completions) or [""]
         self.delay_s = delay_s
         self.prompts: list[Prompt] = []
+        self.grammars: list[str | None] = []
         self.warmed: list[str] = []
+        self.held = 0
         self.most_at_once = 0
         self.cancelled = 0
         self._running = 0
@@ -73,17 +76,33 @@ class ScriptedLanguageModel:
     def count_tokens(self, text: str) -> int:
         return len(text.split()) * 2
 
-    def chat_prompt(self, system: str, examples: Sequence[tuple[str, str]], message: str) -> Prompt:
+    def chat_prompt(
+        self, system: str, examples: Sequence[tuple[str, str]], message: str, *, before: Sequence[tuple[str, str]] = ()
+    ) -> Prompt:
         turns = "".join(f"\n{asked}\n{answered}" for asked, answered in examples)
-        return Prompt(prefix=system + turns, body=message)
+        earlier = "".join(f"{asked}\n{answered}\n" for asked, answered in before)
+        return Prompt(prefix=system + turns, body=earlier + message)
 
     def warm(self, prefix: str) -> None:
         self.warmed.append(prefix)
 
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        self.held += 1
+        yield
+
     def complete(
-        self, prompt: Prompt, *, budget: Budget, temperature: float, stop: Sequence[str] = (), usage: Usage | None = None
+        self,
+        prompt: Prompt,
+        *,
+        budget: Budget,
+        temperature: float,
+        stop: Sequence[str] = (),
+        usage: Usage | None = None,
+        grammar: str | None = None,
     ) -> Iterator[str]:
         self.prompts.append(prompt)
+        self.grammars.append(grammar)
         text = self.completions[min(len(self.prompts), len(self.completions)) - 1]
         self._running += 1
         self.most_at_once = max(self.most_at_once, self._running)
@@ -143,6 +162,9 @@ class RecordingChannel:
             raise self.edit_failures.pop(0)
         self.edits.append((to, handle, message))
 
+    async def send_rest(self, to: Patient, message: OutboundMessage) -> None:
+        """Everything fits one message here."""
+
     async def show_typing(self, to: Patient) -> None:
         self.typing += 1
 
@@ -172,7 +194,13 @@ class ScriptedAnswerer:
         self._running = 0
 
     def answer(
-        self, question: Question, *, deadline: float = math.inf, cancelled: Callable[[], bool] = lambda: False, **_: object
+        self,
+        question: Question,
+        *,
+        deadline: float = math.inf,
+        cancelled: Callable[[], bool] = lambda: False,
+        on_sentence: Callable[[SupportedSentence], None] = lambda _: None,
+        **_: object,
     ) -> AnsweringRun:
         self.questions.append(question)
         self._running += 1
@@ -188,6 +216,8 @@ class ScriptedAnswerer:
             self._running -= 1
         if isinstance(reply, Exception):
             raise reply
+        for sentence in reply.sentences if isinstance(reply, Answer) else ():
+            on_sentence(sentence)
         interpretation = Interpretation(language=reply.language, intent=Intent.QUESTION, self_contained=question.text)
         return AnsweringRun(reply=reply, interpretation=interpretation, timings_s={"total": 0.1})
 

@@ -5,11 +5,15 @@ from typing import Annotated
 
 import typer
 
+from bot.evaluation.dialogue_commands import register as register_dialogues
+from bot.evaluation.seed_commands import register
 from bot.evaluation.shipped import Half
 from bot.tables import print_figures
 from bot.terminal import ERR, OUT, AsJson, busy, start
 
 evaluation = typer.Typer(help="Measure retrieval, the safety gate and answers.", no_args_is_help=True)
+register(evaluation)
+register_dialogues(evaluation)
 
 InputFile = Annotated[Path, typer.Option(exists=True, dir_okay=False, readable=True)]
 

@@ -13,7 +13,7 @@ from rag.evaluation.stage_clock import StageClock
 from rag.expander import Expander, Lexicon
 from rag.index_reader import IndexReader
 from rag.models.protocols import Budget, Embedder, LanguageModel, Vectors
-from rag.paraphraser import Paraphraser
+from rag.reformulator import Reformulator
 from rag.prompting import StagePrompt
 from rag.retriever import Retriever
 from rag.search import Search
@@ -21,7 +21,7 @@ from rag.store import IndexStore
 from rag.types import Hit, Intent, Interpretation, Query
 
 _DEPTH = 30  # of rankings that are not reranked: several chunks of one page fold into it
-_PHRASE_TOKENS = 24  # as `rag/paraphraser.py`; it cuts the budget itself
+_PHRASE_TOKENS = 36  # as `rag/reformulator.py`; it cuts the budget itself
 _CALLED = {
     "embed_queries": "embed",
     "embed_passages": "embed",
@@ -73,7 +73,7 @@ class SearchLine:
         with self.clock.stage("expand"):
             return self._expander.expand(understood)
 
-    def paraphrased(self, asked: JudgedQuery) -> Query:
+    def reformulated(self, asked: JudgedQuery) -> Query:
         """The question with the lexicon's other words and the generator's."""
         if self._phrases is None:
             raise ValueError("the generator's words need a generator")
@@ -119,7 +119,7 @@ CONFIGURATIONS = {
     "reranked": Configuration(search=lambda line, asked: line.reranked(line.plain(asked)), needs_sentences=True),
     "expanded": Configuration(search=lambda line, asked: line.reranked(line.expanded(asked)), needs_sentences=True),
     "generator": Configuration(
-        search=lambda line, asked: line.reranked(line.paraphrased(asked)), needs_sentences=True, needs_generator=True
+        search=lambda line, asked: line.reranked(line.reformulated(asked)), needs_sentences=True, needs_generator=True
     ),
     "pseudo": Configuration(
         search=lambda line, asked: line.reranked(line.expanded(asked)),
@@ -135,17 +135,17 @@ class Phrases:
 
     def __init__(self, model: LanguageModel, cache: CachedTexts) -> None:
         self._model = model
-        self._paraphraser = Paraphraser(model)
+        self._reformulator = Reformulator(model)
         self._cache = cache
 
     def add_to(self, query: Query, clock: StageClock) -> Query:
         """The query with one more expansion, if the generator gave one."""
-        key = f"{self._model.name}\n{StagePrompt.load(query.language, 'paraphrase')!r}\n{query.expansions!r}\n{query.question}"
+        key = f"{self._model.name}\n{StagePrompt.load(query.language, 'interpret')!r}\n{query.expansions!r}\n{query.question}"
         kept = self._cache.get(key)
         if kept is None:
             own = StageClock()
             with own.stage("generate"):
-                told = self._paraphraser.paraphrase(query, Budget(max_tokens=_PHRASE_TOKENS))
+                told = self._reformulator.reformulate(query, Budget(max_tokens=_PHRASE_TOKENS))
             kept = self._cache.put(key, {"expansions": list(told.expansions), "seconds": own.take()["generate"]})
         clock.add("generate", kept["seconds"])
         return Query(question=query.question, language=query.language, intent=query.intent, expansions=tuple(kept["expansions"]))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.errors import BotError
+from locales.language import Language
 
 _ROOT = Path(__file__).resolve().parents[2] / "tests" / "data"
 
@@ -46,6 +47,11 @@ def lay_other_questions(half: Half) -> Path:
     return _ROOT / "questions" / f"lay_other_{half.value}.jsonl"
 
 
+def traceability_topics() -> Path:
+    """Topics whose questions answers are traced for, with the string that names each."""
+    return _ROOT / "questions" / "traceability_topics.toml"
+
+
 def pinned_floors() -> Path:
     """What the development half of the benchmark reached, and with which texts."""
     return _ROOT / "floors.json"
@@ -70,6 +76,11 @@ def alignment_pairs(half: Half) -> Path:
 def follow_ups() -> Path:
     """Pairs of messages of which the second needs the first, or begins a new topic."""
     return _ROOT / "questions" / "followups.jsonl"
+
+
+def dialogue_cases(language: Language, half: Half) -> Path:
+    """Patients with a condition, for a simulated dialogue."""
+    return _ROOT / "dialogues" / f"cases_{language.value}_{half.value}.jsonl"
 
 
 def bench_questions() -> Path:

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from rag.evaluation.report import document, image, table, write_page
+from rag.evaluation.report import about_table, document, image, table, write_page
 
 _KINDS = {
     "right": "answered by its page",
@@ -30,10 +30,9 @@ def render_abstention_report(figures: Mapping[str, Any]) -> str:
     from rag.evaluation import charts
 
     languages, about = figures["languages"], figures["about"]
-    rows = "".join(f"<tr><th>{escape(name)}</th><td class=id>{escape(str(value))}</td></tr>" for name, value in about.items())
     parts = [
         "<h1>Which questions are answered, and which refused</h1>",
-        f"<table>{rows}</table>",
+        about_table(about),
         "<h2>Area under the ROC curve</h2>",
         "<p class=note>How often a question whose own page was found best is thought surer to be covered than one that no page "
         "answers; in brackets the 95&nbsp;% interval of a bootstrap over both. Covered questions for which another page was "

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 Rows = Sequence[Mapping[str, Any]]
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d", "#8a8f00", "#7b3294", "#a6611a")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d", "#8a8f00", "#7b3294", "#a6611a")
 _SHAPES = "osD^vPX<>*"
-_INK, _FAINT = "#222222", "#dddddd"
+_INK, FAINT = "#222222", "#dddddd"
 _WIDTH = 9.0  # inches
 _ACROSS = 2  # panels beside each other
 _MOST_PANELS = 8  # the largest sets; the table has them all
@@ -56,7 +56,7 @@ def hit_curves(rows: Rows) -> "Figure":
             axes.plot(
                 [at + aside for at in range(len(KS))],
                 [row[f"hit@{k}"] for k in KS],
-                color=_COLOURS[place % len(_COLOURS)],
+                color=COLOURS[place % len(COLOURS)],
                 marker=_SHAPES[place % len(_SHAPES)],
                 markersize=6,
                 markeredgecolor="white",
@@ -66,7 +66,7 @@ def hit_curves(rows: Rows) -> "Figure":
         axes.set_xticks(range(len(KS)), [f"hit@{k}" for k in KS])
         axes.set_xlim(-0.3, len(KS) - 0.7)
         axes.set_ylim(low, 1.015)
-        axes.grid(axis="y", color=_FAINT, linewidth=0.8)
+        axes.grid(axis="y", color=FAINT, linewidth=0.8)
         axes.set_axisbelow(True)
     _legend(figure, next(iter(panels.values())))
     return figure
@@ -83,7 +83,7 @@ def rank_intervals(rows: Rows) -> "Figure":
             place = configs.index(row["config"])
             mean = row["mrr@10"]
             reach = [[max(mean - row["mrr@10_low"], 0.0)], [max(row["mrr@10_high"] - mean, 0.0)]]
-            colour = _COLOURS[place % len(_COLOURS)]
+            colour = COLOURS[place % len(COLOURS)]
             axes.errorbar(
                 mean, place, xerr=reach, fmt=_SHAPES[place % len(_SHAPES)], color=colour, capsize=4, linewidth=1.8, markersize=7
             )
@@ -92,7 +92,7 @@ def rank_intervals(rows: Rows) -> "Figure":
         axes.set_ylim(len(configs) - 0.5, -0.5)
         margin = (high - low) * 0.02
         axes.set_xlim(low - margin, high + margin)
-        axes.grid(axis="x", color=_FAINT, linewidth=0.8)
+        axes.grid(axis="x", color=FAINT, linewidth=0.8)
         axes.set_axisbelow(True)
         axes.set_xlabel("MRR@10")
     return figure
@@ -102,12 +102,12 @@ def stage_times(rows: Rows) -> "Figure":
     """Half of all questions' milliseconds by stage and configuration, and a mark at what 95 of 100 do not exceed."""
     counted = [row for row in rows if row["set"] == ALL_SETS]
     stages = in_order(stage for row in counted for stage in row["stages"])
-    figure = _figure(1.5 + 0.42 * len(counted))
+    figure = blank_figure(1.5 + 0.42 * len(counted))
     axes = figure.subplots()
     left = [0.0] * len(counted)
     for place, stage in enumerate(stages):
         widths = [row["stages"].get(stage, {}).get("p50_ms", 0.0) for row in counted]
-        colour = _COLOURS[place % len(_COLOURS)]
+        colour = COLOURS[place % len(COLOURS)]
         axes.barh(range(len(counted)), widths, left=left, color=colour, edgecolor="white", height=0.62, label=stage)
         left = [start + width for start, width in zip(left, widths, strict=True)]
     slow = [row["p95_ms"] for row in counted]
@@ -116,7 +116,7 @@ def stage_times(rows: Rows) -> "Figure":
     axes.set_ylim(len(counted) - 0.5, -0.5)
     axes.set_xlim(0, max([*slow, *left, 0.1]) * 1.05)
     axes.set_xlabel("milliseconds a question")
-    axes.grid(axis="x", color=_FAINT, linewidth=0.8)
+    axes.grid(axis="x", color=FAINT, linewidth=0.8)
     axes.set_axisbelow(True)
     _legend(figure, axes)
     return figure
@@ -129,19 +129,19 @@ def roc_curves(languages: Rows) -> "Figure":
         languages: Rows with `language`, `auc` and `roc` (area and points by kind) and `chosen` (the point of each kind at the
             index's threshold, which is marked).
     """
-    figure = _figure(4.4)
+    figure = blank_figure(4.4)
     grid = figure.subplots(1, len(languages), squeeze=False)[0]
     for axes, row in zip(grid, languages, strict=True):
         areas = ", ".join(f"{_kind(kind)} {one['area']:.3f}" for kind, one in row["auc"].items())
         axes.set_title(f"{row['language']}: area {areas}", loc="left", fontsize=9, fontweight="bold")
-        axes.plot([0, 1], [0, 1], color=_FAINT, linewidth=1.2, zorder=1)
+        axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.2, zorder=1)
         for place, (kind, points) in enumerate(row["roc"].items()):
             across, up = zip(*points, strict=True)
-            axes.plot(across, up, color=_COLOURS[place], linewidth=1.8, label=_kind(kind), drawstyle="steps-post", zorder=2)
+            axes.plot(across, up, color=COLOURS[place], linewidth=1.8, label=_kind(kind), drawstyle="steps-post", zorder=2)
             axes.plot(
                 *row["chosen"][kind],
                 _SHAPES[place],
-                color=_COLOURS[place],
+                color=COLOURS[place],
                 markersize=9,
                 markeredgecolor="white",
                 label=f"{_kind(kind)}, chosen threshold",
@@ -159,7 +159,7 @@ def reliability_curves(languages: Rows) -> "Figure":
     Args:
         languages: Rows with `language` and `reliability` (by figure its `bins`, each with `n`, `predicted`, `observed`).
     """
-    figure = _figure(4.4)
+    figure = blank_figure(4.4)
     grid = figure.subplots(1, len(languages), squeeze=False)[0]
     for axes, row in zip(grid, languages, strict=True):
         axes.set_title(row["language"], loc="left", fontsize=10, fontweight="bold")
@@ -169,12 +169,12 @@ def reliability_curves(languages: Rows) -> "Figure":
             observed = [one["observed"] for one in told["bins"]]
             most = max(one["n"] for one in told["bins"])
             sizes = [_LEAST_MARK + _MOST_MARK * one["n"] / most for one in told["bins"]]
-            axes.plot(predicted, observed, color=_COLOURS[place], linewidth=1.4, zorder=2)
+            axes.plot(predicted, observed, color=COLOURS[place], linewidth=1.4, zorder=2)
             axes.scatter(
                 predicted,
                 observed,
                 sizes,
-                color=_COLOURS[place],
+                color=COLOURS[place],
                 marker=_SHAPES[place],
                 edgecolors="white",
                 label=name,
@@ -192,7 +192,7 @@ def _square(axes: "Axes", margin: float, across: str) -> None:
     axes.set_ylim(-margin, 1 + margin)
     axes.set_aspect("equal")
     axes.set_xlabel(across)
-    axes.grid(color=_FAINT, linewidth=0.8)
+    axes.grid(color=FAINT, linewidth=0.8)
     axes.set_axisbelow(True)
 
 
@@ -213,7 +213,7 @@ def _panels(rows: Rows, height: float) -> "tuple[Figure, dict[str, Axes]]":
     shown = [name for name in named if name in largest] + ([ALL_SETS] if len(named) != 1 else [])
     across = min(_ACROSS, len(shown))
     down = math.ceil(len(shown) / across)
-    figure = _figure(height * down + 0.4)
+    figure = blank_figure(height * down + 0.4)
     grid = figure.subplots(down, across, squeeze=False)
     panels = dict(zip(shown, grid.flat, strict=False))
     for spare in list(grid.flat)[len(shown) :]:
@@ -223,7 +223,8 @@ def _panels(rows: Rows, height: float) -> "tuple[Figure, dict[str, Axes]]":
     return figure, panels
 
 
-def _figure(height: float) -> "Figure":
+def blank_figure(height: float) -> "Figure":
+    """A figure as wide as a page, so many inches high."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 

@@ -29,6 +29,7 @@ _ABOUT = {
     "measured": "questions measured",
 }
 _MOST_PROBLEMS = 500
+_SURE = 0.05  # a corrected p below it is coloured
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; background: #fff; }
@@ -105,11 +106,11 @@ def render_report(figures: Mapping[str, Any]) -> str:
     return document("Retrieval", parts)
 
 
-def document(title: str, parts: Sequence[str]) -> str:
+def document(title: str, parts: Sequence[str], language: str = "en") -> str:
     """A page of HTML that needs no other file and no script; the parts are HTML already."""
     body = "\n".join(parts)
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!DOCTYPE html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
@@ -162,7 +163,12 @@ def _compared(comparisons: Sequence[Mapping[str, Any]]) -> list[str]:
                 (
                     row["set"],
                     (row["set"], row["first"], row["second"]),
-                    (_gain(row), _p(row["mrr@10_p"]), f"+{row['hit@5_gained']} −{row['hit@5_lost']}", _p(row["hit@5_p"])),
+                    (
+                        _gain(row),
+                        p_value(row["mrr@10_p"]),
+                        f"+{row['hit@5_gained']} −{row['hit@5_lost']}",
+                        p_value(row["hit@5_p"]),
+                    ),
                 )
                 for row in comparisons
             ],
@@ -223,6 +229,44 @@ def table(names: Sequence[str], measures: Sequence[str], rows: Iterable[tuple[st
     return f"<div class=wide><table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
 
 
+def about_table(about: Mapping[str, Any]) -> str:
+    """What is told of a run: models, settings, seeds."""
+    rows = "".join(f"<tr><th>{escape(name)}</th><td class=id>{escape(str(value))}</td></tr>" for name, value in about.items())
+    return f"<table>{rows}</table>"
+
+
+def interval(mean: float | None, low: float, high: float, digits: int = 3) -> str:
+    """A mean over the bounds of its interval; a dash for none."""
+    if mean is None:
+        return "—"
+    return f"{mean:.{digits}f}<br><span class=by>[{low:.{digits}f}, {high:.{digits}f}]</span>"
+
+
+def comparisons_table(rows: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
+    """The rows of `rag.evaluation.comparisons`, each with its `set`, and how they are to be read."""
+    note = (
+        "<p class=note>Mean of the second less the first on the same questions, with the 95&nbsp;% interval of a paired "
+        "bootstrap, p of the Wilcoxon signed-rank test (questions without a difference left out), and the same after "
+        "Holm&#39;s correction over all tests of a set. Coloured where the corrected p is below .05.</p>"
+    )
+    told = [
+        (
+            row["set"],
+            (row["set"], row["first"], row["second"], titles[row["measure"]]),
+            (_difference(row), p_value(row["p"]), p_value(row["p_holm"]), str(row["n"])),
+        )
+        for row in rows
+    ]
+    return note + table(("set", "first", "second", "measure"), ("difference", "p", "p, Holm", "n"), told)
+
+
+def _difference(row: Mapping[str, Any]) -> str:
+    told = f"{row['difference']:+.3f} <span class=by>[{row['low']:+.3f}, {row['high']:+.3f}]</span>"
+    if row["p_holm"] >= _SURE:
+        return told
+    return f"<span class={'up' if row['difference'] > 0 else 'down'}>{told}</span>"
+
+
 def _figure(row: Mapping[str, Any], key: str) -> str:
     if f"{key}_low" not in row:
         return f"{row[key]:.3f}"
@@ -240,5 +284,6 @@ def _pair(times: Mapping[str, float]) -> str:
     return f"{times['p50_ms']:.1f} / {times['p95_ms']:.1f}"
 
 
-def _p(value: float | None) -> str:
+def p_value(value: float | None) -> str:
+    """A chance as reports tell it; what could not be computed as a dash."""
     return "—" if value is None else "&lt;0.001" if value < 0.001 else f"{value:.3f}"

@@ -70,10 +70,11 @@ def discordance(first: Sequence[float], second: Sequence[float]) -> Discordance:
     _paired(first, second)
     gained = sum(after > before for before, after in zip(first, second, strict=True))
     lost = sum(after < before for before, after in zip(first, second, strict=True))
-    return Discordance(gained=gained, lost=lost, p=_sign_test(gained, lost))
+    return Discordance(gained=gained, lost=lost, p=sign_test(gained, lost))
 
 
-def _sign_test(gained: int, lost: int) -> float | None:
+def sign_test(gained: int, lost: int) -> float | None:
+    """The two-sided p of so many changes to the better and to the worse, if each were as likely; None without SciPy."""
     if gained + lost == 0:
         return 1.0
     try:
@@ -81,6 +82,31 @@ def _sign_test(gained: int, lost: int) -> float | None:
     except ImportError:
         return None
     return float(binomtest(gained, gained + lost, 0.5).pvalue)
+
+
+def signed_rank(first: Sequence[float], second: Sequence[float]) -> float:
+    """The two-sided p of the signed-rank test (Wilcoxon 1945) on the same questions; 1 if no question differs.
+
+    Questions without a difference are left out, as Wilcoxon did.
+
+    Raises:
+        ValueError: If there are no questions, or not the same number of both.
+    """
+    from scipy.stats import wilcoxon
+
+    _paired(first, second)
+    gains = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
+    return float(wilcoxon(gains).pvalue) if np.any(gains) else 1.0
+
+
+def holm(chances: Sequence[float]) -> list[float]:
+    """The p values of one family of tests, adjusted so that the whole family errs with its level at most (Holm 1979)."""
+    adjusted = [0.0] * len(chances)
+    worst = 0.0
+    for place, at in enumerate(sorted(range(len(chances)), key=lambda at: chances[at])):
+        worst = max(worst, min(1.0, chances[at] * (len(chances) - place)))
+        adjusted[at] = worst
+    return adjusted
 
 
 def _paired(first: Sequence[float], second: Sequence[float]) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from rag.errors import ModelError, ModelUnavailable
 from rag.models import llama_native as native
 from rag.models.cpu import usable_cores
+from rag.models.held import Held
 from rag.models.interrupt import Interrupt
 from rag.models.protocols import Budget, Prompt, Usage
 from rag.models.stopping import StopFilter, strip_special
@@ -71,6 +72,7 @@ class LlamaLanguageModel:
         self._interrupt.install(self._lib, self._context)
         self._states: dict[str, native.PrefixState] = {}
         self._tokens = (ctypes.c_int32 * self._context_tokens)()
+        self._held = Held()
         self._in_use = threading.Lock()
 
     @property
@@ -87,21 +89,23 @@ class LlamaLanguageModel:
         """Tokens of `text`, without a beginning-of-text token; chat markers count as one each."""
         return len(self._tokenise(text))
 
-    def chat_prompt(self, system: str, examples: Sequence[tuple[str, str]], message: str) -> Prompt:
+    def chat_prompt(
+        self, system: str, examples: Sequence[tuple[str, str]], message: str, *, before: Sequence[tuple[str, str]] = ()
+    ) -> Prompt:
         """Write a conversation in the model's own chat format, chat markers inside the texts made harmless.
 
         Args:
             system: What the model is to do.
             examples: Worked examples: (message, reply).
-            message: The patient's message with its evidence; what follows the prefix depends on it alone.
+            message: The patient's message with its evidence; what follows the prefix depends on it and `before` alone.
+            before: Turns of the same patient that come first: (message, reply).
         """
-        messages = [("system", strip_special(system))]
-        for asked, replied in examples:
-            messages += [("user", strip_special(asked)), ("assistant", strip_special(replied))]
+        messages = [("system", strip_special(system)), *_turns(examples)]
+        first, *later = [*_turns(before), ("user", strip_special(message))]
         # Formats trim and place a message in their own way, so the cut is made where a stand-in for it ends up.
-        written = native.apply_chat_template(self._lib, self._model, [*messages, ("user", _STAND_IN)])
-        prefix, _, ending = written.rpartition(_STAND_IN)
-        return Prompt(prefix=prefix, body=strip_special(message).strip() + ending)
+        written = native.apply_chat_template(self._lib, self._model, [*messages, ("user", _STAND_IN), *later])
+        prefix, _, ending = written.partition(_STAND_IN)
+        return Prompt(prefix=prefix, body=first[1].strip() + ending)
 
     def warm(self, prefix: str) -> None:
         """Evaluate `prefix` once and keep its sequence state, so that later prompts with it start at once.
@@ -117,13 +121,31 @@ class LlamaLanguageModel:
             finally:
                 self._forget()
 
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Keep what a completion evaluated until the block ends: a prompt that begins alike then evaluates only the rest."""
+        self._held.active = True
+        try:
+            yield
+        finally:
+            self._held.active = False
+            with self._owned():
+                self._forget()
+
     def complete(
-        self, prompt: Prompt, *, budget: Budget, temperature: float, stop: Sequence[str] = (), usage: Usage | None = None
+        self,
+        prompt: Prompt,
+        *,
+        budget: Budget,
+        temperature: float,
+        stop: Sequence[str] = (),
+        usage: Usage | None = None,
+        grammar: str | None = None,
     ) -> Iterator[str]:
         """Yield pieces of text as they are decoded.
 
         A closed iterator stops the model. After the end, whatever the way, the prompt's body and the completion are erased
-        from the model's buffers. `budget.cancelled` is also called from another thread.
+        from the model's buffers, inside `holding()` at its end. `budget.cancelled` is also called from another thread.
 
         Raises:
             DeadlineExceeded: If the deadline passes, also during prefill (within 0.5 s).
@@ -135,26 +157,40 @@ class LlamaLanguageModel:
             try:
                 self._interrupt.check()
                 started = time.monotonic()
-                self._prefill(prompt, budget, usage)
-                usage.prefill_s = time.monotonic() - started
-                yield from self._decode_text(budget, temperature, stop, usage)
+                try:
+                    self._prefill(prompt, budget, usage)
+                finally:
+                    usage.prefill_s += time.monotonic() - started
+                yield from self._decode_text(budget, temperature, stop, usage, grammar)
+            except (ModelError, MemoryError):
+                self._forget()  # what the context holds is no longer known
+                raise
             finally:
-                self._forget()
+                if not self._held.active:
+                    self._forget()
 
     def _prefill(self, prompt: Prompt, budget: Budget, usage: Usage) -> None:
         body = self._tokenise(prompt.body)
         prefix = self._states.get(prompt.prefix)
         prefix_tokens = prefix.tokens if prefix else len(self._tokenise(prompt.prefix, beginning=True))
-        usage.prompt_tokens, usage.cached_tokens = prefix_tokens + len(body), prefix.tokens if prefix else 0
+        prompt_tokens = prefix_tokens + len(body)
         if not body:
             raise ModelError("A prompt needs a body.")
-        if usage.prompt_tokens + budget.max_tokens > self._context_tokens:
+        if prompt_tokens + budget.max_tokens > self._context_tokens:
             raise ModelError(
-                f"A prompt of {usage.prompt_tokens} tokens and a completion of {budget.max_tokens} do not fit "
+                f"A prompt of {prompt_tokens} tokens and a completion of {budget.max_tokens} do not fit "
                 f"the context of {self._context_tokens} tokens."
             )
-        self._enter_prefix(prompt.prefix)
-        self._evaluate(body)
+        shared = self._held.shared_with(prompt.prefix, body)
+        usage.prompt_tokens += prompt_tokens
+        usage.cached_tokens += (prefix.tokens if prefix else 0) + shared
+        if shared:
+            self._lib.llama_memory_seq_rm(self._memory, 0, prefix_tokens + shared, -1)
+        else:
+            self._lib.llama_memory_clear(self._memory, False)
+            self._enter_prefix(prompt.prefix)
+        self._held.take(prompt.prefix, body)
+        self._evaluate(body[shared:])
 
     def _enter_prefix(self, prefix: str) -> None:
         """Bring the empty context to the state after `prefix`, from the kept states if it is there."""
@@ -172,10 +208,12 @@ class LlamaLanguageModel:
             return
         state.restore(self._lib, self._context)
 
-    def _decode_text(self, budget: Budget, temperature: float, stop: Sequence[str], usage: Usage) -> Iterator[str]:
+    def _decode_text(
+        self, budget: Budget, temperature: float, stop: Sequence[str], usage: Usage, grammar: str | None
+    ) -> Iterator[str]:
         text = StopFilter(stop)
         characters = codecs.getincrementaldecoder("utf-8")("replace")
-        for piece in self._decode(budget, temperature, usage):
+        for piece in self._decode(budget, temperature, usage, grammar):
             # A character may be spread over several tokens; what is cut off at the very end is dropped.
             shown = text.feed(characters.decode(piece))
             if shown:
@@ -185,8 +223,8 @@ class LlamaLanguageModel:
         if rest := text.finish():
             yield rest
 
-    def _decode(self, budget: Budget, temperature: float, usage: Usage) -> Iterator[bytes]:
-        sampler = native.new_sampler(self._lib, temperature, self._seed)
+    def _decode(self, budget: Budget, temperature: float, usage: Usage, grammar: str | None) -> Iterator[bytes]:
+        sampler = native.new_sampler(self._lib, temperature, self._seed, vocab=self._vocab, grammar=grammar)
         try:
             for number in range(budget.max_tokens):
                 self._interrupt.check()
@@ -194,11 +232,12 @@ class LlamaLanguageModel:
                 token = self._lib.llama_sampler_sample(sampler, self._context, -1)
                 if self._lib.llama_vocab_is_eog(self._vocab, token) or self._lib.llama_vocab_is_control(self._vocab, token):
                     return
-                usage.completion_tokens = number + 1
+                usage.completion_tokens += 1
                 usage.decode_s += time.monotonic() - started
                 yield self._piece(token)  # before the next token is computed: the reader need not wait for it
                 if number + 1 < budget.max_tokens:
                     started = time.monotonic()
+                    self._held.add(token)
                     self._evaluate([token])
                     usage.decode_s += time.monotonic() - started
         finally:
@@ -236,6 +275,7 @@ class LlamaLanguageModel:
         """Overwrite whatever a prompt and its completion left: 3 to 10 ms, and the prefixes come back from their states."""
         self._lib.llama_memory_clear(self._memory, True)
         ctypes.memset(self._tokens, 0, ctypes.sizeof(self._tokens))
+        self._held.forget()
 
     @contextmanager
     def _owned(self) -> Iterator[None]:
@@ -246,3 +286,9 @@ class LlamaLanguageModel:
             yield
         finally:
             self._in_use.release()
+
+
+def _turns(turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [
+        (role, strip_special(text)) for asked, replied in turns for role, text in (("user", asked), ("assistant", replied))
+    ]

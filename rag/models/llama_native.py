@@ -90,9 +90,21 @@ def new_context(
     return context
 
 
-def new_sampler(lib: Handle, temperature: float, seed: int) -> Handle:
-    """A sampler that the caller frees: the most likely token at temperature 0, else a seeded draw from the likely ones."""
+def new_sampler(lib: Handle, temperature: float, seed: int, *, vocab: Handle = None, grammar: str | None = None) -> Handle:
+    """A sampler that the caller frees: the most likely token at temperature 0, else a seeded draw from the likely ones.
+
+    With a GBNF `grammar` only of those that it allows next.
+
+    Raises:
+        ModelError: If the grammar cannot be read.
+    """
     chain = lib.llama_sampler_chain_init(lib.llama_sampler_chain_default_params())
+    if grammar is not None:
+        rules = lib.llama_sampler_init_grammar(vocab, grammar.encode("utf-8"), b"root")
+        if not rules:
+            lib.llama_sampler_free(chain)
+            raise ModelError("The grammar of a stage cannot be read.")
+        lib.llama_sampler_chain_add(chain, rules)
     if temperature <= 0:
         lib.llama_sampler_chain_add(chain, lib.llama_sampler_init_greedy())
         return chain

@@ -58,6 +58,12 @@ def load_generator(spec: str, home: Path, *, context_tokens: int = 2048, threads
     return LlamaLanguageModel(path, name=row.name if row else path.stem, context_tokens=context_tokens, threads=threads)
 
 
+def grades_evidence(spec: str) -> bool:
+    """True unless the registry says of the generator that `spec` names that its grades are no better than chance."""
+    row = registry.find(spec)
+    return row is None or row.grades_evidence
+
+
 def is_local(spec: str, home: Path) -> bool:
     """True if the model that `spec` names needs no download."""
     row = registry.find(spec)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -70,7 +71,7 @@ class Budget:
 
 @dataclass(slots=True, kw_only=True)
 class Usage:
-    """Filled in by a completion: tokens and seconds of its prefill and decode."""
+    """Filled in by completions, one after another: tokens and seconds of their prefill and decode."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -93,22 +94,46 @@ class LanguageModel(Protocol):
     def count_tokens(self, text: str) -> int:
         """Tokens of `text`, without a beginning-of-text token."""
 
-    def chat_prompt(self, system: str, examples: Sequence[tuple[str, str]], message: str) -> Prompt:
+    def chat_prompt(
+        self, system: str, examples: Sequence[tuple[str, str]], message: str, *, before: Sequence[tuple[str, str]] = ()
+    ) -> Prompt:
         """Write a conversation in the model's own chat format, chat markers inside the texts made harmless.
 
-        Everything up to the patient's `message` is the prefix: it must not depend on the message.
+        Everything up to the first thing that depends on the patient is the prefix: that is the patient's `message`, or the first
+        of the turns `before` it (message, reply), which the same patient's earlier prompt and its completion were.
         """
 
     def warm(self, prefix: str) -> None:
         """Evaluate `prefix` once and keep its sequence state, so that later prompts with it start at once."""
 
+    def holding(self) -> AbstractContextManager[None]:
+        """Keep what a completion evaluated until the block ends: a prompt that begins alike then evaluates only the rest.
+
+        One answer's stages share it. At its end everything of the patient is erased from the model's buffers.
+        """
+
     def complete(
-        self, prompt: Prompt, *, budget: Budget, temperature: float, stop: Sequence[str] = (), usage: Usage | None = None
+        self,
+        prompt: Prompt,
+        *,
+        budget: Budget,
+        temperature: float,
+        stop: Sequence[str] = (),
+        usage: Usage | None = None,
+        grammar: str | None = None,
     ) -> Iterator[str]:
         """Yield pieces of text as they are decoded.
 
         A closed iterator stops the model. After the end, whatever the way, the prompt's body and the completion are erased
-        from the model's buffers.
+        from the model's buffers; inside `holding()` at the end of its block.
+
+        Args:
+            prompt: What is completed.
+            budget: How long and how much.
+            temperature: 0 for the most likely token.
+            stop: Strings that end the completion, none of which is yielded.
+            usage: Filled in; the figures are added to what it holds.
+            grammar: GBNF rules whose `root` the whole completion must follow.
 
         Raises:
             DeadlineExceeded: If the deadline passes, also during prefill (within 0.5 s).

@@ -68,6 +68,7 @@ class ModelRow:
     size: int = 0
     sha256: str = ""
     package: str = ""
+    grades_evidence: bool = True
     folder: str = ""
     hub: HubAddress | None = None
     mirror: Mirror | None = None

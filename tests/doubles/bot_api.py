@@ -41,6 +41,7 @@ class _Failure:
     description: str
     retry_after: int | None = None
     cut: bool = False
+    done: bool = False
 
 
 class BotApiDouble:
@@ -50,7 +51,7 @@ class BotApiDouble:
     `api.fail_next("sendMessage", 429, "Too Many Requests", retry_after=1)` makes that method's next call fail; called more than
     once, the failures queue up, and `None` in their place (`api.succeed_next`) lets one call through first.
     `api.edits` has the accepted edits, (message number, `SentText`); `api.forget(number)` deletes a message as its reader can.
-    `api.cut_next(method)` breaks the connection in the middle of the reply.
+    `api.cut_next(method)` breaks the connection in the middle of the reply; `api.lose_reply(method)` does so after it has obeyed.
     `api.inject(message=…)` gives an update to polling; `update(…)`, `message(…)` build payloads for a webhook too.
     """
 
@@ -80,6 +81,11 @@ class BotApiDouble:
         """What python-telegram-bot takes as `base_url`."""
         return f"{self._server.url}/bot"
 
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of all messages that are there."""
+        return list(self._shown)
+
     def called(self, method: str) -> list[dict[str, Any]]:
         """The parameters of every call of a method, refused ones too."""
         return [parameters for name, parameters in self.calls if name == method]
@@ -95,6 +101,14 @@ class BotApiDouble:
     def cut_next(self, method: str) -> None:
         """Take the method's next call and break the connection before the reply is whole."""
         self._failures[method].append(_Failure(0, "", cut=True))
+
+    def lose_reply(self, method: str) -> None:
+        """Do what the method's next call says, and break the connection before the reply is whole."""
+        self._failures[method].append(_Failure(0, "", cut=True, done=True))
+
+    def pending(self, method: str) -> int:
+        """How many failures of a method are still to come."""
+        return len(self._failures[method])
 
     def forget(self, number: int) -> None:
         """Delete a message: it cannot be edited any more."""
@@ -136,6 +150,8 @@ class BotApiDouble:
         if request.path_params["token"] != self.token:
             return _refusal(401, "Unauthorized")
         failure = self._failures[method].popleft() if self._failures[method] else None
+        if failure and failure.done:
+            await getattr(self, f"_{method}")(parameters)
         if failure and failure.cut:
             return StreamingResponse(iter([b'{"ok":']), headers={"content-length": "1000"})
         if failure:

@@ -10,7 +10,8 @@ import pytest
 from bot.admin import Admin, AdminParts
 from bot.admin_texts import AdminTexts
 from bot.admins import Admins
-from bot.conversation import Conversation, Parts
+from bot.conversation import Conversation
+from bot.parts import Parts
 from bot.run_follower import RunFollower
 from bot.run_texts import RunTexts
 from ingest.ledger import PublishedIndex, RunStatus

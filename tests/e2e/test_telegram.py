@@ -157,3 +157,115 @@ async def test_who_blocked_the_bot_does_not_keep_others_from_their_answer_h06(la
     await bot.idle()
     assert bot.telegram_texts(1) == []
     assert len(bot.telegram_texts(2)) == 2
+
+
+FLU = "Quanto dura l'influenza?"
+FLU_ANSWER = "Nella maggior parte delle persone l'influenza guarisce in circa una settimana."
+
+
+async def answer_growing(bot: Running, question: str = FLU) -> None:
+    """Meet the bot, ask, and wait until the first sentence of the answer stands in the chat."""
+    await bot.telegram_says("/start")
+    await bot.telegram_says(question)
+    await bot.telegram.wait_sent(2)
+
+
+async def test_the_first_sentence_stands_in_the_chat_while_the_model_works(launch: Launch) -> None:
+    bot = await launch(model=ScriptedLanguageModel("", delay_s=1.5))
+    await answer_growing(bot)
+    begun = bot.telegram.sent[1]
+    assert begun.visible == FLU_ANSWER
+    assert (begun.buttons, begun.targets) == ([], {})
+    await bot.idle()
+    assert len(bot.telegram.sent) == 2
+    assert {number for number, _ in bot.telegram.edits} == {max(bot.telegram.numbers)}
+    _, whole = bot.telegram.edits[-1]
+    assert whole.visible.startswith(FLU_ANSWER)
+    assert "112" in whole.visible.split("Fonti")[1]
+    assert [label for label, _ in whole.buttons] == ["Perché?"]
+
+
+async def test_switched_off_nothing_is_shown_before_the_answer_is_complete(launch: Launch) -> None:
+    bot = await launch(model=ScriptedLanguageModel("", delay_s=1.0), streaming=False)
+    await answer_growing(bot)
+    await bot.idle()
+    assert bot.telegram.edits == []
+    assert "Fonti" in bot.telegram_texts()[1]
+
+
+async def test_a_preface_stands_before_the_first_sentence_that_is_shown(launch: Launch) -> None:
+    bot = await launch(model=ScriptedLanguageModel("", delay_s=1.0))
+    await answer_growing(bot, "Quanta tachipirina posso prendere per la febbre?")
+    begun = bot.telegram_texts()[1]
+    await bot.idle()
+    assert begun.startswith("Non posso indicare una dose per Lei")
+    assert bot.telegram.edits[-1][1].visible.startswith(begun)
+
+
+async def test_a_growing_answer_that_its_reader_deletes_is_finished_in_one_message(launch: Launch) -> None:
+    bot = await launch(model=ScriptedLanguageModel("", delay_s=1.5))
+    await answer_growing(bot)
+    bot.telegram.forget(max(bot.telegram.numbers))
+    await bot.idle()
+    first, rest = bot.telegram_texts()[1:]
+    assert first == FLU_ANSWER
+    assert FLU_ANSWER not in rest
+    assert "Fonti" in rest
+
+
+async def test_flood_waits_while_an_answer_grows_cost_no_sentence_and_no_second_post(launch: Launch) -> None:
+    bot = await launch(model=ScriptedLanguageModel("", delay_s=1.0))
+    await answer_growing(bot)
+    bot.telegram.fail_next("editMessageText", 429, "Too Many Requests: retry after 1", retry_after=1)
+    await bot.idle()
+    assert len(bot.telegram.sent) == 2
+    assert bot.telegram.edits[-1][1].visible.startswith(FLU_ANSWER)
+
+
+async def test_a_stop_while_an_answer_grows_leaves_a_sane_message(launch: Launch) -> None:
+    bot = await launch(model=ScriptedLanguageModel("", delay_s=30.0), shutdown_grace_s=0.1)
+    await answer_growing(bot)
+    await bot.app.stop()
+    assert len(bot.telegram.sent) == 2
+    whole = bot.telegram.edits[-1][1]
+    assert whole.visible.startswith(f"{FLU_ANSWER}\n\nMi scusi")
+    assert "https://bot.esempio.it/sources/starter-it-flu" in whole.targets.values()
+
+
+@pytest.mark.parametrize("asked", ["tap", "perché?", "/fonti"])
+async def test_the_proof_shows_quote_publisher_date_and_link(launch: Launch, asked: str) -> None:
+    bot = await launch()
+    await bot.telegram_says("/start")
+    await bot.telegram_says(FLU)
+    await bot.idle()
+    ((_, payload),) = bot.telegram.sent[-1].buttons
+    searched = len(bot.embedder.queries)
+    await (bot.telegram_taps(payload) if asked == "tap" else bot.telegram_says(asked))
+    await bot.idle()
+    proof = bot.telegram.sent[-1]
+    assert f"«{FLU_ANSWER}»" in proof.visible
+    assert "Influenza — Salus (testo dimostrativo), pagina " in proof.visible
+    assert "https://bot.esempio.it/sources/starter-it-flu" in proof.targets.values()
+    assert len(bot.embedder.queries) == searched
+
+
+async def test_the_button_of_an_answer_that_grew_shows_its_proof(launch: Launch) -> None:
+    bot = await launch(model=ScriptedLanguageModel("", delay_s=1.0))
+    await answer_growing(bot)
+    await bot.idle()
+    ((_, payload),) = bot.telegram.edits[-1][1].buttons
+    await bot.telegram_taps(payload)
+    await bot.idle()
+    assert f"«{FLU_ANSWER}»" in bot.telegram_texts()[-1]
+
+
+async def test_an_old_or_forged_button_is_answered_without_the_model(launch: Launch) -> None:
+    bot = await launch()
+    await bot.telegram_says("¿Cuáles son los síntomas del dengue?")
+    await bot.idle()
+    searched, prompted = len(bot.embedder.queries), len(bot.model.prompts)
+    for payload in ("proof:123", "proof:¿Qué es el dengue?", "¿Qué es el dengue?"):
+        await bot.telegram_taps(payload)
+        await bot.idle()
+    assert "Ya no tengo esa respuesta en la memoria" in bot.telegram_texts()[-3]
+    assert (len(bot.embedder.queries), len(bot.model.prompts)) == (searched, prompted)

@@ -1,5 +1,9 @@
 import asyncio
 
+import pytest
+
+from bot.streaming import Pace
+from channels.messages import Platform
 from tests.e2e.conftest import Launch
 from tests.fakes import ScriptedLanguageModel
 
@@ -66,3 +70,40 @@ async def test_eight_patients_on_both_messengers_get_their_own_answer_h22(launch
             assert "sistema automatico" in texts[0]
         assert page in bot.whatsapp_texts(f"+39333000000{number}")[-1]
         assert len(bot.telegram_texts(number + 1)[-1]) > 80
+
+
+async def test_an_answer_that_takes_long_begins_with_a_part_and_ends_with_the_rest(
+    launch: Launch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.app.PACES", {Platform.WHATSAPP: Pace(first_s=0.2, next_s=5.0, most=2)})
+    bot = await launch(model=ScriptedLanguageModel("", delay_s=1.0))
+    await bot.whatsapp_says("¿Cuáles son los síntomas del dengue?", "+5215512345678")
+    await bot.idle()
+    _, first, rest = bot.whatsapp_texts("+5215512345678")
+    assert first == "Los síntomas del dengue suelen empezar entre 4 y 10 días después de la picadura."
+    assert first not in rest
+    assert "Fuentes" in rest
+    assert "911" in rest
+
+
+async def test_an_answer_that_is_quick_is_one_message(launch: Launch) -> None:
+    bot = await launch(model=ScriptedLanguageModel("", delay_s=1.0))
+    await bot.whatsapp_says("¿Cuáles son los síntomas del dengue?", "+5215512345678")
+    await bot.idle()
+    assert len(bot.whatsapp_texts("+5215512345678")) == 2
+
+
+@pytest.mark.parametrize("asked", ["1", "¿Por qué?", "por que", "/fuentes"])
+async def test_the_proof_is_shown_for_the_number_and_for_the_word(launch: Launch, asked: str) -> None:
+    bot = await launch()
+    number = "+5215512345678"
+    await bot.whatsapp_says("¿Cuáles son los síntomas del dengue?", number)
+    await bot.idle()
+    assert "1. ¿Por qué?" in bot.whatsapp_texts(number)[-1]
+    await bot.whatsapp_says(asked, number)
+    await bot.idle()
+    proof = "\n".join(bot.whatsapp_texts(number)[2:])
+    assert "De aquí viene cada frase" in proof
+    assert "«Los síntomas del dengue suelen empezar entre 4 y 10 días después de la picadura.»" in proof
+    assert "https://bot.esempio.it/sources/starter-es-dengue, página leída el " in proof
+    assert bot.twilio.violations == []

@@ -1,6 +1,7 @@
 """The real llama.cpp with the small starter model."""
 
 import gc
+import re
 import subprocess
 import sys
 import threading
@@ -164,6 +165,46 @@ def test_a_patient_cannot_open_a_turn_in_a_chat_prompt(model: LlamaLanguageModel
     assert prompt.body.count("<|im_start|>") == 1
     assert prompt.body.endswith("<|im_end|>\n<|im_start|>assistant\n")
     assert prompt.prefix == _prompt(model).prefix
+
+
+def test_a_grammar_binds_the_whole_completion(model: LlamaLanguageModel) -> None:
+    rules = 'root ::= [1-5] " " [1-5]'
+    pieces = model.complete(_prompt(model), budget=Budget(max_tokens=30), temperature=0.0, grammar=rules)
+    assert re.fullmatch(r"[1-5] [1-5]", "".join(pieces))
+
+
+def test_a_grammar_that_cannot_be_read_is_named(model: LlamaLanguageModel) -> None:
+    with pytest.raises(ModelError, match="grammar"):
+        list(model.complete(_prompt(model), budget=Budget(max_tokens=3), temperature=0.0, grammar="root ::= [1-"))
+
+
+def test_a_second_stage_of_one_answer_evaluates_only_what_is_new(model: LlamaLanguageModel) -> None:
+    usage = Usage()
+    with model.holding():
+        reply = _answer(model, _prompt(model))
+        second = model.chat_prompt(_SYSTEM, _EXAMPLES, "E poi?", before=[(_MESSAGE, reply)])
+        held = "".join(model.complete(second, budget=Budget(max_tokens=12), temperature=0.0, usage=usage))
+    fresh = "".join(model.complete(second, budget=Budget(max_tokens=12), temperature=0.0))
+    assert usage.cached_tokens > model.count_tokens(_prompt(model).prefix) + model.count_tokens(_MESSAGE)
+    assert held == fresh
+
+
+def test_nothing_of_a_patient_is_held_after_an_answer(model: LlamaLanguageModel) -> None:
+    usage = Usage()
+    with model.holding():
+        _answer(model, _prompt(model))
+    list(model.complete(_prompt(model), budget=Budget(max_tokens=2), temperature=0.0, usage=usage))
+    assert usage.cached_tokens == model.count_tokens(_prompt(model).prefix)
+    assert not any(model._tokens[: model.context_tokens])
+
+
+def test_a_failed_completion_leaves_nothing_to_go_on_from(model: LlamaLanguageModel) -> None:
+    usage = Usage()
+    with model.holding():
+        with pytest.raises(DeadlineExceeded):
+            list(model.complete(_prompt(model), budget=Budget(max_tokens=5, deadline=0.0), temperature=0.0))
+        list(model.complete(_prompt(model), budget=Budget(max_tokens=2), temperature=0.0, usage=usage))
+    assert usage.cached_tokens == model.count_tokens(_prompt(model).prefix)
 
 
 def test_nothing_is_written_to_standard_error(

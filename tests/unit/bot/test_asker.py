@@ -79,3 +79,18 @@ def test_a_page_that_is_pointed_to_is_a_source_of_the_record_with_its_language()
 def test_a_question_about_an_emergency_condition_shows_the_number_first() -> None:
     one, _ = asker(answer())
     assert "112" in one.ask("cos'è l'infarto?").message.paragraphs[0]
+
+
+def test_the_message_grows_with_each_sentence_and_the_whole_begins_with_it() -> None:
+    reply = answer(sentence("Uno."), sentence("Due."))
+    one, opened = asker(reply)
+    grown: list[tuple[str, ...]] = []
+    asked = one.ask("cos'è l'infarto?", on_growth=lambda message: grown.append(message.paragraphs))
+    assert len(opened) == 1
+    assert [paragraphs[1:] for paragraphs in grown] == [("Uno.",), ("Uno. Due.",)]
+    assert {paragraphs[0] for paragraphs in grown} == {asked.message.paragraphs[0]}
+
+
+def test_a_question_on_the_command_line_has_no_button() -> None:
+    one, _ = asker(answer())
+    assert one.ask("Che cosa fare per la febbre?").message.buttons == ()

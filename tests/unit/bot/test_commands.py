@@ -27,6 +27,8 @@ def tell(line: str, session: Session | None = None, language: Language = IT) -> 
         ("/Privacy", Topic.PRIVACY, IT),
         ("/lingua", Topic.LANGUAGE_ASK, IT),
         ("/idioma", Topic.LANGUAGE_ASK, ES),
+        ("/fonti", Topic.PROOF, IT),
+        ("/fuentes", Topic.PROOF, ES),
         ("/paese", Topic.COUNTRY_ASK, IT),
         ("/pais", Topic.COUNTRY_ASK, ES),
         ("/país", Topic.COUNTRY_ASK, ES),
@@ -111,6 +113,8 @@ def test_another_payload_is_no_choice() -> None:
 def test_the_menu_offers_commands_that_exist() -> None:
     menu = command_menu(Catalog.load())
     assert set(menu) == {"it", "es"}
+    assert "fonti" in dict(menu["it"])
+    assert "fuentes" in dict(menu["es"])
     for pairs in menu.values():
         assert len(pairs) >= 4
         for name, description in pairs:

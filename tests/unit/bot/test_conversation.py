@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import structlog
 
-from bot.conversation import Conversation, Parts
+from bot.conversation import Conversation
 from bot.escalation import ANSWER_PAYLOAD
 from bot.inference_worker import InferenceWorker
+from bot.parts import Parts
 from bot.registry import ClaimRegistry
 from bot.renderer import Renderer
 from bot.safety import GateReading, Level
@@ -36,27 +37,32 @@ class Bench:
     """A conversation among fakes."""
 
     def __init__(
-        self, *replies: Reply | Exception, delay_s: float = 0.0, queue_limit: int = 32, without_answerer: bool = False
+        self,
+        *replies: Reply | Exception,
+        delay_s: float = 0.0,
+        queue_limit: int = 32,
+        without_answerer: bool = False,
+        **parts: Any,
     ) -> None:
         self.channel = RecordingChannel()
         self.gate = ScriptedGate(FLAGS, about=["infarto"])
         self.answerer = ScriptedAnswerer(*(replies or (answer(),)), delay_s=delay_s)
         self.worker = InferenceWorker(limit=queue_limit)
         self.sessions = Sessions()
-        self.conversation = Conversation(
-            Parts(
-                channels={Platform.TELEGRAM: self.channel},
-                gate=self.gate,  # type: ignore[arg-type]
-                answerer=None if without_answerer else self.answerer,
-                worker=self.worker,
-                sessions=self.sessions,
-                registry=ClaimRegistry(None, None),
-                renderer=Renderer(CATALOG, DIRECTORY, SourceAddresses(None)),
-                directory=DIRECTORY,
-                telemetry=Telemetry(),
-                clock=time.monotonic,
-            )
-        )
+        values: dict[str, Any] = {
+            "channels": {Platform.TELEGRAM: self.channel},
+            "gate": self.gate,
+            "answerer": None if without_answerer else self.answerer,
+            "worker": self.worker,
+            "sessions": self.sessions,
+            "registry": ClaimRegistry(None, None),
+            "renderer": Renderer(CATALOG, DIRECTORY, SourceAddresses(None)),
+            "directory": DIRECTORY,
+            "telemetry": Telemetry(),
+            "clock": time.monotonic,
+        }
+        self.parts = Parts(**(values | parts))
+        self.conversation = Conversation(self.parts)
         self.worker.start()
 
     async def hear(self, *messages: InboundMessage | str) -> list[str]:

@@ -1,6 +1,6 @@
 import pytest
 
-from bot.outcomes import Apology, Escalation, Notice, Outcome, Topic, from_reply, kind_of
+from bot.outcomes import Apology, Escalation, Notice, Outcome, Proof, Topic, from_reply, kind_of
 from locales.language import Language
 from rag.types import Abstention, AbstentionKind, Clarification, ClarificationKind, Courtesy, NoticeKind
 from tests.builders import answer, red_flag, source
@@ -30,6 +30,7 @@ def test_other_replies_are_outcomes_as_they_are() -> None:
         (Escalation(red_flag=red_flag(), language=IT), "escalation"),
         (Notice(topic=Topic.HELP, language=IT), "notice"),
         (Apology(language=IT), "apology"),
+        (Proof(answer=answer()), "proof"),
     ],
 )
 def test_every_outcome_has_the_word_of_the_interface(outcome: Outcome, word: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.escalation import ANSWER_PAYLOAD
+from bot.opening import Opening
 from bot.outcomes import Apology, Escalation, Notice, Topic
 from bot.renderer import Reader, Renderer
 from bot.safety import Level
@@ -45,6 +46,42 @@ def test_an_answer_has_sentences_sources_and_a_disclaimer_with_the_number() -> N
     assert len(message.closing) == 1
     assert "112" in message.closing[0]
     assert not message.emphasis
+
+
+@pytest.mark.parametrize("about_emergency", [False, True])
+@pytest.mark.parametrize("extractive", [False, True])
+@pytest.mark.parametrize("preface", [None, *Preface])
+@pytest.mark.parametrize("language", list(Language))
+def test_the_whole_answer_begins_with_each_part_of_it(
+    language: Language, preface: Preface | None, *, extractive: bool, about_emergency: bool
+) -> None:
+    one, whom = renderer(), reader("CO", is_new=True)
+    sentences = [sentence("Llame al {emergency}"), sentence("Sono:\n- uno\n- due"), sentence("Tre.")]
+    reply = answer(*sentences, language=language, preface=preface, extractive=extractive)
+    whole = one.render(reply, whom, about_emergency=about_emergency)
+    opening = Opening(language=language, preface=preface, extractive=extractive, about_emergency=about_emergency)
+    for count in (1, 2, 3):
+        part = one.begin(opening, whom, sentences[:count])
+        assert (part.links, part.closing, part.buttons, part.emphasis) == ((), (), (), about_emergency)
+        assert part.paragraphs[:-1] == whole.paragraphs[:-1]
+        assert whole.paragraphs[-1].startswith(part.paragraphs[-1])
+
+
+def test_only_an_answer_with_a_number_has_a_button_for_its_proof() -> None:
+    whom = reader()
+    assert renderer().render(answer(), whom).buttons == ()
+    (button,) = renderer().render(answer(language=ES), replace(whom, answer_number="17")).buttons
+    assert (button.label, button.payload) == ("¿Por qué?", "proof:17")
+
+
+@pytest.mark.parametrize(("language", "words"), [(IT, "non ho potuto completare"), (ES, "no pude completar")])
+def test_an_answer_that_broke_off_names_its_sources_and_says_what_happened(language: Language, words: str) -> None:
+    message = renderer().render(Apology(language=language, shown=(sentence("Uno"), sentence("Due."))), reader())
+    assert message.paragraphs[0] == "Uno. Due."
+    assert words in message.paragraphs[1]
+    assert "112" in message.paragraphs[1]
+    assert len(message.links) == 1
+    assert len(message.closing) == 1  # unreviewed
 
 
 def test_further_reading_stands_apart_and_never_among_the_sources() -> None:

@@ -3,7 +3,7 @@ import asyncio
 from bot.sessions import MAX_TURN_CHARACTERS, Session, Sessions, key_of
 from channels.messages import Platform
 from locales.language import Language
-from tests.builders import inbound, red_flag
+from tests.builders import answer, inbound, red_flag
 
 
 class Clock:
@@ -119,3 +119,43 @@ def test_a_put_off_question_is_given_once() -> None:
     session.keep_pending("question", 0)
     assert session.take_pending() == "question"
     assert session.take_pending() is None
+
+
+def test_the_last_answer_is_kept_under_its_own_number_only() -> None:
+    session, first, second = Session(last_seen=0), answer(), answer()
+    old, new = session.keep_answer(first, 0), session.keep_answer(second, 0)
+    assert session.kept_answer() is session.kept_answer(new) is second
+    assert session.kept_answer(old) is None
+
+
+def test_no_two_answers_have_the_same_number_also_in_two_sessions() -> None:
+    numbers = {Session(last_seen=0).keep_answer(answer(), 0) for _ in range(100)}
+    assert len(numbers) == 100
+
+
+def test_an_answer_is_dropped_after_thirty_minutes_in_a_session_that_goes_on() -> None:
+    clock = Clock()
+    sessions = Sessions(idle_s=1800, clock=clock)
+    sessions.touch(KEY).keep_answer(answer(), clock.now)
+    clock.now += 1000
+    session = sessions.touch(KEY)
+    assert sessions.purge() == 800
+    assert session.kept_answer() is not None
+    clock.now += 800
+    sessions.purge()
+    assert sessions.touch(KEY) is session
+    assert session.kept_answer() is None
+
+
+def test_who_starts_anew_leaves_no_answer_behind() -> None:
+    session = Session(last_seen=0, just_answered=True)
+    session.keep_answer(answer(), 0)
+    session.forget()
+    assert session.kept_answer() is None
+    assert not session.just_answered
+
+
+def test_after_an_emergency_no_answer_was_just_given() -> None:
+    session = Session(last_seen=0, just_answered=True)
+    session.note_escalation(red_flag(), 0)
+    assert not session.just_answered

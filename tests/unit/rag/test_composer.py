@@ -4,6 +4,7 @@ from dataclasses import replace
 from locales.language import Language
 from rag.aligner import Aligner
 from rag.composer import MAX_WORDS, Composer
+from rag.limits import LimitWords
 from rag.types import Draft, Evidence, SentenceKind, SupportedSentence
 from tests import builders
 
@@ -28,7 +29,9 @@ class Shown(list[SupportedSentence]):
 
 
 def composer(proof: list[Evidence], shown: Shown | None = None) -> Composer:
-    return Composer(Aligner(Language.ITALIAN), proof, (shown if shown is not None else Shown()).append)
+    return Composer(
+        Aligner(Language.ITALIAN), proof, (shown if shown is not None else Shown()).append, LimitWords.load(Language.ITALIAN)
+    )
 
 
 def texts(made: Composer) -> list[str]:

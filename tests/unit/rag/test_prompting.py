@@ -9,7 +9,7 @@ from rag.types import Draft
 from tests import builders
 from tests.fakes import ScriptedLanguageModel
 
-STAGES = ("write", "paraphrase")
+STAGES = ("write", "interpret")
 LANGUAGES = list(Language)
 
 

@@ -1,11 +1,12 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from locales.language import Language
 from rag.errors import Cancelled, DeadlineExceeded, ModelError
-from rag.models.protocols import Budget, Prompt, Usage
+from rag.models.protocols import Budget, Prompt
 from rag.types import Evidence
 from rag.writer import Writer
 from tests import builders
@@ -34,9 +35,7 @@ class PieceByPiece(ScriptedLanguageModel):
         self.pieces = pieces
         self.given = 0
 
-    def complete(
-        self, prompt: Prompt, *, budget: Budget, temperature: float, stop: Sequence[str] = (), usage: Usage | None = None
-    ) -> Iterator[str]:
+    def complete(self, prompt: Prompt, **options: Any) -> Iterator[str]:
         self.prompts.append(prompt)
         for piece in self.pieces:
             self.given += 1

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from rag.evaluation.statistics import discordance, mean_interval, paired_difference
+from rag.evaluation.statistics import discordance, holm, mean_interval, paired_difference, sign_test, signed_rank
 
 
 def test_a_steady_gain_is_clear_and_a_balanced_one_is_not() -> None:
@@ -55,3 +55,32 @@ def test_unpaired_figures_are_refused() -> None:
         discordance([1.0], [])
     with pytest.raises(ValueError, match="no figures"):
         mean_interval([])
+
+
+def test_the_signed_rank_test_counts_ranks_and_not_sizes() -> None:
+    # Six gains and no loss: both tails of 2**6 signs are one each.
+    assert signed_rank([0.0] * 6, [1.0, 2.0, 3.0, 4.0, 5.0, 60.0]) == pytest.approx(2 / 64)
+
+
+def test_questions_without_a_difference_do_not_count_in_the_signed_rank_test() -> None:
+    gains = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert signed_rank([0.0] * 9, [*gains, 0.0, 0.0, 0.0]) == pytest.approx(signed_rank([0.0] * 6, gains), abs=0.02)
+    assert signed_rank([1.0, 2.0], [1.0, 2.0]) == 1.0
+
+
+def test_the_signed_rank_test_needs_pairs() -> None:
+    with pytest.raises(ValueError, match="cannot be paired"):
+        signed_rank([1.0], [1.0, 2.0])
+
+
+def test_holm_multiplies_by_the_tests_that_are_left_and_never_falls() -> None:
+    # Holm 1979: .01·4, then .02·3, then .03·2 = .06 which is no less than .06, then .9.
+    assert holm([0.9, 0.01, 0.03, 0.02]) == pytest.approx([0.9, 0.04, 0.06, 0.06])
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_the_sign_test_is_that_of_a_fair_coin() -> None:
+    assert sign_test(5, 0) == pytest.approx(2 / 32)
+    assert sign_test(3, 3) == 1.0
+    assert sign_test(0, 0) == 1.0

@@ -1,0 +1,282 @@
+"""Multi-round intake: which pages fit a patient's complaint so far, and the next short question that narrows them most.
+
+After MRD-RAG, without its generator: candidates from all the patient's utterances together, an analysis of what their pages share
+and what tells them apart, and one question at a time, at most three. It works from the disease information trees alone.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import islice
+from typing import Final
+
+from locales.language import Language
+from rag.expander import Expander
+from rag.index_reader import IndexReader
+from rag.intake_choice import Found, best_question, information, weigh
+from rag.intake_features import FeatureLexicon, ReplyKind
+from rag.intake_pages import PageProfile, TreeOf, read_profile
+from rag.intake_sentences import ALIKE, alike_question, excerpt
+from rag.interpreter import Interpreter
+from rag.models.protocols import Embedder
+from rag.search import Search
+from rag.text import fold
+from rag.types import IntakeQuestion, Overview, PageExcerpt, Population, Query, Question, Source
+
+MAX_QUESTIONS: Final = 3
+FOREMOST: Final = 5
+"""Candidates that a question is chosen for, and pages that are shown at most."""
+
+_PASSAGES = 60  # of which some forty pages remain
+_LEAST_BITS = 0.03
+_CLEAR = 0.85  # a foremost candidate that weighs this much needs no question
+_SHARED = 0.5  # candidates that name a feature, of the foremost, for it to be shared
+_PROFILES = 20_000
+
+OpenReader = Callable[[Language], IndexReader]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """What a patient has said of a complaint: their own words, and what they replied to questions. Never the bot's words.
+
+    `replies` holds the question's name with the reply, `statements` what was affirmed in the patient's stead, `chosen` the page
+    whose sentence was chosen. `searched` are the utterances and statements that add something to search for.
+    """
+
+    language: Language
+    utterances: tuple[str, ...] = field(repr=False)
+    searched: tuple[str, ...] = field(default=(), repr=False)
+    replies: tuple[tuple[str, ReplyKind], ...] = field(default=(), repr=False)
+    statements: tuple[str, ...] = field(default=(), repr=False)
+    chosen: str | None = field(default=None, repr=False)
+    population: Population | None = field(default=None, repr=False)
+    country: str | None = field(default=None, repr=False)
+
+    @property
+    def text(self) -> str:
+        """Everything that was said or affirmed, as one text."""
+        return ". ".join(part.strip().rstrip(".") for part in (*self.utterances, *self.statements))
+
+    @property
+    def query(self) -> str:
+        """What candidates are searched by."""
+        return ". ".join(part.strip().rstrip(".") for part in (self.searched or self.utterances))
+
+    @property
+    def questions_asked(self) -> int:
+        """How many questions were replied to, by whatever reply."""
+        return len(self.replies)
+
+    def saying(self, text: str) -> "Story":
+        """The story with one more utterance. What says nothing new is kept, and not searched."""
+        if not text.strip():
+            return self
+        adds = FeatureLexicon.load(self.language).adds(text, (*self.utterances, *self.statements))
+        searched = (*(self.searched or self.utterances), text) if adds else self.searched
+        return replace(self, utterances=(*self.utterances, text), searched=searched)
+
+    def replying(self, question: IntakeQuestion, kind: ReplyKind, *, rest: str = "", choice: int | None = None) -> "Story":
+        """The story with the reply to a question.
+
+        Args:
+            question: What was asked.
+            kind: Yes, no or unsure.
+            rest: What the patient wrote beside it, in their own words.
+            choice: The place of the chosen sentence, for a question with choices.
+        """
+        affirmed, chosen = "", self.chosen
+        if choice is not None:
+            affirmed, chosen = question.choices[choice].text, question.choices[choice].document_id
+        elif kind is ReplyKind.YES:
+            affirmed = question.statement
+        told = replace(self, replies=(*self.replies, (question.name, kind)), chosen=chosen)
+        if affirmed:
+            searched = (*(self.searched or self.utterances), affirmed)
+            told = replace(told, statements=(*self.statements, affirmed), searched=searched)
+        return told.saying(rest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidatePage:
+    """A page that a complaint may belong to; `weight` orders candidates and is no probability of an illness. Never shown."""
+
+    document_id: str
+    topic: str
+    weight: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """What an intake thinks of a story.
+
+    `candidates` are all pages found, best first. `shared` are features that most of the foremost pages name, `apart` those that
+    tell them apart, the most telling first. `question` is None when nothing is worth asking. `found` serves the next assessment.
+    """
+
+    query: str = field(repr=False)
+    candidates: tuple[CandidatePage, ...]
+    shared: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    question: IntakeQuestion | None = None
+    found: tuple[Found, ...] = field(default=(), repr=False)
+
+
+class Intake:
+    """Assesses stories over the published index.
+
+    Args:
+        open_reader: Opens the live index of a language.
+        embedder: Embeds what is searched; used by one thread, as all models.
+        tree_of: Builds the disease information tree of a page.
+        may_offer: Whether a sentence may be offered as a choice; one that tells of an emergency may not.
+    """
+
+    def __init__(
+        self,
+        open_reader: OpenReader,
+        embedder: Embedder,
+        search: Search,
+        expander: Expander,
+        *,
+        tree_of: TreeOf,
+        may_offer: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        self._open_reader = open_reader
+        self._embedder = embedder
+        self._search = search
+        self._expander = expander
+        self._tree_of = tree_of
+        self._may_offer = may_offer
+        self._interpreter = Interpreter()
+        self._lexicons = {language: FeatureLexicon.load(language) for language in Language}
+        self._profile = lru_cache(maxsize=_PROFILES)(self._read_profile)
+
+    def begin(self, text: str, language: Language, *, population: Population | None = None, country: str | None = None) -> Story:
+        """A story that begins with a patient's first message."""
+        return Story(language=language, utterances=(text,), population=population, country=country)
+
+    def assess(self, story: Story, before: Assessment | None = None) -> Assessment:
+        """Find the candidates of a story and the next question.
+
+        Args:
+            story: What has been said so far.
+            before: The last assessment of the same story: nothing is searched anew if nothing worth searching was added.
+
+        Raises:
+            StoreError: If nothing has been published in the story's language, or the index cannot be read.
+            ModelError: If the embedder fails.
+        """
+        found = before.found if before is not None and before.query == story.query else self._find(story)
+        if not found:
+            return Assessment(query=story.query, candidates=())
+        told = self.told(story)
+        weights = weigh(found, told, story.chosen)
+        ranked = sorted(zip(found, weights, strict=True), key=lambda pair: -pair[1])
+        foremost, shares = [pair[0].profile for pair in ranked[:FOREMOST]], [pair[1] for pair in ranked[:FOREMOST]]
+        shared, apart = self._analyse(foremost, shares, told, story)
+        return Assessment(
+            query=story.query,
+            candidates=tuple(
+                CandidatePage(document_id=one.profile.document_id, topic=one.profile.topic, weight=weight, score=one.score)
+                for one, weight in ranked
+            ),
+            shared=shared,
+            apart=apart,
+            question=self._next(story, foremost, shares, told),
+            found=tuple(found),
+        )
+
+    def overview(self, story: Story, assessment: Assessment) -> Overview | None:
+        """What the foremost pages say themselves, in alphabetical order; None if none can be quoted.
+
+        Raises:
+            StoreError: If the index cannot be read.
+            ModelError: If the embedder fails.
+        """
+        reader = self._open_reader(story.language)
+        vector = self._embedder.embed_queries([story.query])[0]
+        pages = [excerpt(reader, page, story.language, vector) for page in foremost_pages(assessment)]
+        excerpts = sorted((page for page in pages if page is not None), key=_title)
+        if not excerpts:
+            return None
+        sources = tuple(Source.of(page.symptom.chunk, similarity=0.0) for page in excerpts)
+        return Overview(excerpts=tuple(excerpts), sources=sources, language=story.language)
+
+    def told(self, story: Story) -> dict[str, bool]:
+        """The features that a patient has or has not: by their replies, else by their own words."""
+        lexicon = self._lexicons[story.language]
+        expanded = self._expand(story).expansions
+        own = lexicon.told("\n".join((*story.utterances, *expanded)))
+        replied = {name: kind is ReplyKind.YES for name, kind in story.replies if kind in (ReplyKind.YES, ReplyKind.NO)}
+        return own | {name: has for name, has in replied.items() if name in lexicon.features}
+
+    def _expand(self, story: Story) -> Query:
+        question = Question(text=story.query, language=story.language, population=story.population, country=story.country)
+        return self._expander.expand(self._interpreter.interpret(question), story.country)
+
+    def _find(self, story: Story) -> tuple[Found, ...]:
+        """The pages of the passages found by all utterances together, each with the score of its best passage."""
+        query = self._expand(story)
+        reader = self._open_reader(story.language)
+        vectors = list(self._embedder.embed_queries([query.question, *query.expansions]))
+        best: dict[str, float] = {}
+        for hit in self._search.find(query, reader, vectors, k=_PASSAGES):
+            best.setdefault(hit.chunk.document_id, hit.score)
+        profiles = {page: self._profile(story.language, reader.version, page) for page in best}
+        return tuple(Found(profile=profile, score=best[page]) for page, profile in profiles.items() if profile is not None)
+
+    def _read_profile(self, language: Language, _version: int, document_id: str) -> PageProfile | None:
+        document = self._open_reader(language).get_document(document_id)
+        return None if document is None else read_profile(document, self._tree_of, self._lexicons[language])
+
+    def _analyse(
+        self, foremost: Sequence[PageProfile], weights: Sequence[float], told: dict[str, bool], story: Story
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What the foremost candidates share, and what tells them apart and has not been told or asked yet."""
+        names = self._lexicons[story.language].features
+        most = len(foremost) * _SHARED
+        shared = tuple(name for name in names if sum(page.names(name) for page in foremost) > most)
+        open_ones = [name for name in self._askable(story, told) if any(page.names(name) for page in foremost)]
+        return shared, tuple(sorted(open_ones, key=lambda name: -information(name, foremost, weights)))
+
+    def _next(
+        self, story: Story, foremost: Sequence[PageProfile], weights: Sequence[float], told: dict[str, bool]
+    ) -> IntakeQuestion | None:
+        if story.questions_asked >= MAX_QUESTIONS or len(foremost) < 2 or weights[0] >= _CLEAR:
+            return None
+        features = self._lexicons[story.language].features
+        askable = self._askable(story, told)
+        red_flags = [name for name in askable if features[name].is_red_flag]
+        name = best_question(askable, red_flags, foremost, weights, least=_LEAST_BITS)
+        if name is not None:
+            feature = features[name]
+            return IntakeQuestion(name=name, text=feature.question, statement=feature.statement, is_red_flag=feature.is_red_flag)
+        if ALIKE in {name for name, _ in story.replies}:
+            return None
+        return alike_question(self._open_reader(story.language), foremost, story.language, self._may_offer)
+
+    def _askable(self, story: Story, told: dict[str, bool]) -> list[str]:
+        asked = {name for name, _ in story.replies}
+        return [name for name in self._lexicons[story.language].features if name not in asked and name not in told]
+
+
+def _title(excerpt: PageExcerpt) -> str:
+    return fold(excerpt.symptom.chunk.title)
+
+
+def foremost_pages(assessment: Assessment) -> tuple[str, ...]:
+    """The ids of the foremost candidates, best first."""
+    return tuple(candidate.document_id for candidate in islice(assessment.candidates, FOREMOST))
+
+
+def as_question(story: Story, assessment: Assessment) -> Question:
+    """The question that the answering line answers when an intake ends: all that was said, and the page that fits best."""
+    return Question(
+        text=story.text,
+        language=story.language,
+        population=story.population,
+        country=story.country,
+        pages=foremost_pages(assessment),
+    )
