@@ -11,6 +11,7 @@ from rag.index_reader import IndexReader
 from rag.intents import IntentWords, folded
 from rag.models.protocols import Embedder, Vectors
 from rag.page_judge import PageJudge
+from rag.planted import planted_from
 from rag.relevance import FRAIL, YOUNG, Passage, Relevance, Wanted, fit
 from rag.sentences import Section, SentenceWords, may_be_shown
 from rag.text import content_tokens, stem, stop_words
@@ -80,8 +81,10 @@ class EvidenceSelector:
                 similarity=similar.get(passage.chunk.document_id, 0.0),
             )
             for passage in self._suited(passages, question)
+            for end in (planted_from(passage.chunk),)
             for place, sentence in enumerate(passage.chunk.sentences)
-            if may_be_shown(sentence)
+            if sentence.end <= end
+            and may_be_shown(sentence)
             and self._words.suits(sentence.text, interpretation.population)
             and (strength := self._relevance.strength(question, passage, place, sentence, reader.statistics)) >= _WEAKEST
         ]

@@ -9,6 +9,7 @@ import regex
 
 from locales.language import Language
 from rag.documents import Sentence
+from rag.planted import planted_from
 from rag.sentences import may_be_shown
 from rag.text import normalise
 from rag.types import Evidence
@@ -44,8 +45,8 @@ class LimitWords:
             first -= 1
         while last + 1 < len(sentences) and self.limits(sentences[last + 1].text):
             last += 1
-        beside = [*sentences[first:place], *sentences[place + 1 : last + 1]]
-        if not all(may_be_shown(sentence) for sentence in beside):
+        beside, end = [*sentences[first:place], *sentences[place + 1 : last + 1]], planted_from(item.chunk) if last > first else 0
+        if not all(may_be_shown(sentence) and sentence.end <= end for sentence in beside):
             return ()
         return tuple(
             item if sentence.start == item.sentence.start else _beside(item, sentence) for sentence in sentences[first : last + 1]

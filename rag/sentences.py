@@ -51,6 +51,10 @@ _TELEPHONE = regex.compile(
 )
 
 
+# Only the links of pages themselves are shown: one inside a sentence may be planted, and nobody has looked where it leads.
+_ADDRESS = regex.compile(r"https?://|\bwww\.|\b[\w.+-]+@[\w-]+\.\w{2,}")
+
+
 @dataclass(frozen=True, slots=True)
 class Aim:
     """Something in particular that a question may be after, as a duration, and how a sentence tells it."""
@@ -128,9 +132,10 @@ class SentenceWords:
 
 
 def may_be_shown(sentence: Sentence) -> bool:
-    """False for a sentence with a dose or with a telephone number, and for one that asks."""
+    """False for a sentence with a dose, a telephone number or an address in it, and for one that asks."""
     lower = folded(sentence.text)
-    return not (_DOSE.search(lower) or _TELEPHONE.search(lower) or lower.endswith(("?", ":")))
+    names_place = _TELEPHONE.search(lower) or _ADDRESS.search(lower)
+    return not (_DOSE.search(lower) or names_place or lower.endswith(("?", ":")))
 
 
 @cache

@@ -27,7 +27,7 @@ def evaluate_alignment(pairs: Path) -> dict[str, Any]:
     counts: dict[str, Counter[str]] = {language: Counter() for language in aligners}
     let_through = []
     for row in read_lines(pairs, "id", "lang", "evidence", "sentence", "label"):
-        evidence = [_evidence(sentence, row["lang"], place) for place, sentence in enumerate(row["evidence"])]
+        evidence = [evidence_of(sentence, row["lang"], place) for place, sentence in enumerate(row["evidence"])]
         accepted = aligners[row["lang"]].align(Draft(text=row["sentence"]), evidence) is not None
         supported = row["label"] == "supported"
         counts[row["lang"]][f"{'accepted' if accepted else 'dropped'}_{'supported' if supported else 'unsupported'}"] += 1
@@ -48,7 +48,7 @@ def _row(language: str, count: Counter[str]) -> dict[str, Any]:
     }
 
 
-def _evidence(sentence: str, language: str, place: int) -> Evidence:
+def evidence_of(sentence: str, language: str, place: int) -> Evidence:
     """The sentence as a page of one passage would offer it."""
     chunk = Chunk(
         chunk_id=f"pair-{place}",

@@ -58,5 +58,5 @@ def _show_courses(figures: Mapping[str, Any], out: Console) -> None:
         table.add_row(f"{row['set']}, {row['way']}", *told)
     show_table(out, "the course of dialogues", table)
     for row in figures["escalations"]:
-        told = f"! {row['id']}, {row['way']}, round {row['round']}, {row['at']}: taken for an emergency ({row['category']})"
-        out.print(told, markup=False, highlight=False, soft_wrap=True)
+        flagged = f"! {row['id']}, {row['way']}, round {row['round']}, {row['at']}: taken for an emergency ({row['category']})"
+        out.print(flagged, markup=False, highlight=False, soft_wrap=True)

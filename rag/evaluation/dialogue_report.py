@@ -15,8 +15,10 @@ _NOTE = (
     "of its case that shares most words with it, with a tap on yes or no, or in its own words; to a question that shares none, "
     "that it does not know. The cases were written apart from the intake, by authors who saw only the titles of pages, and never "
     "name the condition. Counted is the place of the right page among the candidates, an order that no patient sees: after the "
-    "opening alone (round 0), and after each reply. A dialogue that ends early keeps its order. <b>Whole story</b> is the search "
-    "for a long message in which the same patient says everything at once."
+    "opening alone (round 0), and after each reply. A dialogue of fewer questions keeps its order. No case is an emergency, so "
+    "dialogues are played to their end even where the safety gate takes a text for one; <b>gate heeded</b> tells how they would "
+    "have gone if they ended there, as they do for patients. <b>Whole story</b> is a long message in which the same patient says "
+    "everything at once."
 )
 _COMPARED_NOTE = (
     "Mean after the last round less the mean of one message on the same cases, with the 95&nbsp;% interval of a paired "

@@ -12,6 +12,7 @@ MEASURES = ("hit@1", "hit@3", "hit@5", "mrr@10")
 TEXT_MEASURES = ("rouge-1", "rouge-2", "rouge-l", "meteor")
 BLEU_ORDERS = (1, 2, 4)
 SINGLE_ROUND = "single round"
+WHOLE_STORY = "whole story"
 ALL = "all"
 
 _DEPTH = 10  # places of the reciprocal rank
@@ -20,8 +21,9 @@ Records = Mapping[str, Sequence[Mapping[str, Any]]]
 """By way to converse, a record a case, in the same order everywhere.
 
 Each has `lang`; `ranks`, the place of the right condition before the first question and after each round, or None where it is
-not among the candidates; `questions`; `answered`, a truth value a question; `escalated`, if a text was taken for an emergency;
-and the texts `single_round`, `text` (the dialogue) and `reference`.
+not among the candidates; `questions`; `answered`, a truth value a question; `escalated`, None or a mapping whose `round` tells
+after which question a text was first taken for an emergency; and the texts `single_round`, `text` (the dialogue) and `reference`.
+Dialogues are played to their end all the same.
 """
 
 
@@ -39,16 +41,18 @@ def dialogue_figures(dialogues: Records, stories: Sequence[Mapping[str, Any]]) -
         stories: Records of the same cases told at once, with `lang` and a single one of `ranks`.
 
     Returns:
-        `rows` by set, way and round, with the mean and the 95 % interval of each measure; `comparisons` by set: see `_compared`;
+        `rows` by set, way and round, with the mean and the 95 % interval of each measure, each way also as it would have gone if
+        a dialogue ended where a text was taken for an emergency ("gate heeded"); `comparisons` by set: see `_compared`;
         `courses` by set and way: questions asked, the share of them that the case says something of, cases in which one was asked
         twice or a text was taken for an emergency; `texts` by set and way: dialogues against what their patients have.
     """
     told: dict[str, list[Any]] = {"rows": [], "comparisons": [], "courses": [], "texts": []}
     for name in _sets(stories):
         own = {way: _of(name, records) for way, records in dialogues.items()}
+        heeded = {f"{way}, gate heeded": [_heeding(record) for record in records] for way, records in own.items()}
         own_stories = _of(name, stories)
-        told["rows"] += [{"set": name, **row} for row in _rows(own, own_stories)]
-        told["comparisons"] += [{"set": name, **row} for row in _compared(own, own_stories)]
+        told["rows"] += [{"set": name, **row} for row in _rows(own | heeded, own_stories)]
+        told["comparisons"] += [{"set": name, **row} for row in _compared(own, heeded, own_stories)]
         told["courses"] += [{"set": name, "way": way, **_course(records)} for way, records in own.items()]
         told["texts"] += [{"set": name, **row} for row in _texts(own)]
     return told
@@ -63,6 +67,14 @@ def _of(name: str, records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, An
     return [record for record in records if name in (ALL, record["lang"])]
 
 
+def _heeding(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record of the same dialogue, ended where a text was taken for an emergency."""
+    if record["escalated"] is None:
+        return dict(record)
+    ranks, last = record["ranks"], max(record["escalated"]["round"] - 1, 0)
+    return {**record, "ranks": [rank if at <= last else ranks[last] for at, rank in enumerate(ranks)]}
+
+
 def _values(records: Sequence[Mapping[str, Any]], at: int) -> dict[str, list[float]]:
     counted = [measures_of(record["ranks"][at]) for record in records]
     return {measure: [one[measure] for one in counted] for measure in MEASURES}
@@ -72,7 +84,7 @@ def _rows(dialogues: Records, stories: Sequence[Mapping[str, Any]]) -> Iterator[
     for way, records in dialogues.items():
         for at in range(len(records[0]["ranks"])):
             yield _row(way, at, records)
-    yield _row("whole story", 0, stories)
+    yield _row(WHOLE_STORY, 0, stories)
 
 
 def _row(way: str, at: int, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -82,22 +94,22 @@ def _row(way: str, at: int, records: Sequence[Mapping[str, Any]]) -> dict[str, A
     return row
 
 
-def _compared(dialogues: Records, stories: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The opening alone, and the whole story at once, against each way to converse.
+def _compared(dialogues: Records, heeded: Records, stories: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The opening alone against each way to converse, and the whole story at once against those that are played to their end.
 
     Returns:
         Rows `first`, `second`, `measure`, `n`, `difference` with the bounds of its 95 % interval by a paired bootstrap; `gained`
         and `lost`, cases that went up and down; `p` of McNemar's exact test for hits and of the signed-rank test for ranks; and
         `p_holm`, the same by Holm's correction over all rows of the set.
     """
+    ways = {**dialogues, **heeded}
+    pairs = [(SINGLE_ROUND, _values(records, 0), way) for way, records in ways.items()]
+    pairs += [(WHOLE_STORY, _values(stories, 0), way) for way in dialogues]
     rows: list[dict[str, Any]] = []
-    for way, records in dialogues.items():
-        after = _values(records, -1)
-        for first, before in ((SINGLE_ROUND, _values(records, 0)), ("whole story", _values(stories, 0))):
-            rows += [
-                {"first": first, "second": way, "measure": measure, **_change(measure, before[measure], after[measure])}
-                for measure in MEASURES
-            ]
+    for first, before, way in pairs:
+        after = _values(ways[way], -1)
+        told = {measure: _change(measure, before[measure], after[measure]) for measure in MEASURES}
+        rows += [{"first": first, "second": way, "measure": measure, **row} for measure, row in told.items()]
     for row, adjusted in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = adjusted
     return rows
