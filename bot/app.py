@@ -12,12 +12,15 @@ from bot.commands import command_menu
 from bot.conversation import Conversation
 from bot.errors import StartRefused
 from bot.inference_worker import InferenceWorker
+from bot.intake import IntakeDesk
+from bot.intake_mode import IntakeMode
 from bot.loading import load_gate, load_renderer, load_texts, rag_settings
 from bot.operations import Operations
 from bot.parts import Parts
 from bot.process import Server, stopped_by_signals
 from bot.program_routes import ProgramRoutes
 from bot.registry import ClaimRegistry
+from bot.safety import SafetyGate
 from bot.sessions import Sessions
 from bot.settings import Settings, is_loopback
 from bot.streaming import PACES
@@ -26,10 +29,11 @@ from bot.telemetry import Telemetry, quieten_loop
 from bot.web import web_app
 from channels.base import Channel
 from channels.messages import Platform
+from ingest.disease_tree import disease_tree
 from locales.catalog import Catalog
 from locales.language import Language
 from rag.answerer import Answerer
-from rag.build import build_answerer
+from rag.build import build_answerer, build_intake
 from rag.documents import Document
 from rag.errors import IndexMissing, RagError
 from rag.languages import identify
@@ -91,6 +95,7 @@ def build(
         tally=tally,
         admin=operations.admin,
         mode=settings.mode,
+        intake=_intake(settings, answerer, gate),
         find_document=lambda document_id: _find_document(answerer, document_id),
         paces=PACES if settings.streaming else {},
     )
@@ -197,7 +202,7 @@ class App:
         return found
 
     def _warm(self) -> None:
-        self._answerer.warm()
+        self._answerer.warm(self._settings.mode)
         identify("Una domanda di prova")  # the first use loads its tables, for a second during which the loop would stand still
 
     async def _listen(self) -> None:
@@ -228,6 +233,14 @@ class App:
                 f"Cannot listen on {self._settings.host}:{self._settings.port}: the port is taken or not allowed "
                 "(SALUS_HOST, SALUS_PORT)."
             ) from None
+
+
+def _intake(settings: Settings, answerer: Answerer, gate: SafetyGate) -> IntakeDesk | None:
+    """Asks back about complaints, unless the operator wants none of it."""
+    if settings.intake is IntakeMode.OFF:
+        return None
+    intake = build_intake(answerer, disease_tree, lambda sentence: gate.read(sentence).red_flag is None)
+    return IntakeDesk(intake, answerer, settings.intake)
 
 
 def _find_document(answerer: Answerer, document_id: str) -> Document | None:

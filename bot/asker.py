@@ -14,7 +14,7 @@ from bot.source_address import SourceAddresses
 from channels.messages import OutboundMessage, Platform
 from locales.language import Language
 from rag.languages import identify
-from rag.types import Abstention, Answer, AnsweringRun, Mode, Question, Source, SupportedSentence
+from rag.types import Abstention, Answer, AnsweringRun, Mode, Overview, Question, Source, SupportedSentence
 
 
 class AnswersInMode(Protocol):
@@ -171,7 +171,7 @@ def disclaimer_of(message: OutboundMessage) -> str:
 
 def sources_of(outcome: Outcome) -> tuple[Source, ...]:
     """The pages that an answer rests on, or that a refusal points to in another language; else none."""
-    return outcome.sources if isinstance(outcome, Answer | Abstention) else ()
+    return outcome.sources if isinstance(outcome, Answer | Abstention | Overview) else ()
 
 
 def source_record(source: Source, addresses: SourceAddresses) -> dict[str, Any]:

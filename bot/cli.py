@@ -60,7 +60,7 @@ def main() -> None:
 def ask(
     question: Annotated[str, typer.Argument(help="What a patient would write.", show_default=False)],
     lang: Annotated[Language | None, typer.Option(help="Answer in this language; recognised when left out.")] = None,
-    mode: Annotated[Mode, typer.Option(help="Fast, or precise.")] = Mode.FAST,
+    mode: Annotated[Mode | None, typer.Option(help="fast or precise; as SALUS_MODE says if not given.")] = None,
     country: Annotated[str | None, typer.Option(help="ISO 3166 code: whose emergency numbers are shown.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -74,7 +74,7 @@ def ask(
         answer = TerminalAnswer(OUT, status)
         on_growth = answer.grow if settings.streaming and not as_json else None
         asker = Asker(load_gate(), load_renderer(settings), lambda: _open_answerer(settings), country=country)
-        asked = asker.ask(question, language=lang, mode=mode, deadline_s=settings.answer_deadline_s, on_growth=on_growth)
+        asked = asker.ask(question, language=lang, mode=mode or settings.mode, deadline_s=settings.answer_deadline_s, on_growth=on_growth)
     if as_json:
         print(json.dumps(asker.record(asked), ensure_ascii=False, indent=2))  # noqa: T201
         return

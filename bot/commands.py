@@ -32,8 +32,8 @@ _COUNTRIES = {
 }
 # A command that exists in one language only tells which language its writer reads.
 _SPOKEN = {
-    Language.ITALIAN: {"aiuto", "fonti", "lingua", "paese", "nuovo", "nuova", "dimentica"},
-    Language.SPANISH: {"ayuda", "fuentes", "idioma", "pais", "nuevo", "nueva", "olvidar"},
+    Language.ITALIAN: {"aiuto", "annulla", "fonti", "lingua", "paese", "nuovo", "nuova", "dimentica"},
+    Language.SPANISH: {"ayuda", "cancelar", "cancela", "fuentes", "idioma", "pais", "nuevo", "nueva", "olvidar"},
 }
 
 _MODES = {
@@ -146,6 +146,7 @@ _COMMANDS: dict[str, _Reply] = {
     **dict.fromkeys(("help", "aiuto", "ayuda"), _HELP),
     **dict.fromkeys(("privacy", "privacidad"), _tell(Topic.PRIVACY)),
     **dict.fromkeys(("fonti", "fuentes"), _tell(Topic.PROOF)),  # said where no answer is kept whose proof could be shown
+    **dict.fromkeys(("annulla", "cancelar", "cancela"), _tell(Topic.START)),  # said where nothing is under way
     **dict.fromkeys(("lingua", "idioma", "language"), _language),
     **dict.fromkeys(("paese", "pais", "country"), _country),
     **dict.fromkeys(("modo", "mode"), _mode),

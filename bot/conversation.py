@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from bot import commands
 from bot.errors import Busy
 from bot.escalation import ANSWER_PAYLOAD
 from bot.hints import hinted_language, known_language, language_of, take_country_hint
+from bot.intake import Step, answered, leaving, next_step, put_off, read_with_story
 from bot.outcomes import Apology, Escalation, Notice, Outcome, Proof, Topic, from_reply, kind_of
 from bot.parts import Parts
 from bot.proof import asks_why, proof_number, prove
@@ -166,20 +168,37 @@ class Conversation:
     ) -> Outcome | None:
         """What the message calls for; None when the introduction has already said it."""
         language = language_of(message, session)
+        if self._asks_why(message, session):
+            return await prove(session, language, self._parts.find_document)
+        step = next_step(message, session.intake, language, self._parts.clock())
+        if isinstance(step, Step):
+            text = message.text if message.kind is MessageKind.TEXT else ""
+            return await self._ask(text, message, session, earlier, language, stream, step)
+        if step is not None:
+            return None if was_new and isinstance(step, Notice) else step
         match message.kind:
-            case MessageKind.UNREADABLE:
-                return Notice(topic=Topic.ONLY_TEXT, language=language)
             case MessageKind.COMMAND:
-                notice = commands.respond(message.text, session, language, self._parts.directory)
-                if notice.topic is Topic.PROOF:
-                    return await prove(session, notice.language, self._parts.find_document)
-                return None if was_new and notice.topic is Topic.START else notice
+                outcome = await self._obey(message, session, earlier, language, stream)
+                return None if was_new and isinstance(outcome, Notice) and outcome.topic is Topic.START else outcome
             case MessageKind.BUTTON:
                 return await self._choose(message, session, earlier, language, stream)
-            case MessageKind.TEXT if session.just_answered and asks_why(message.text):
-                return await prove(session, language, self._parts.find_document)
-            case MessageKind.TEXT:
-                return await self._ask(message.text, message, session, earlier, language, stream)
+            case _:  # text has been taken above
+                return Notice(topic=Topic.ONLY_TEXT, language=language)
+
+    async def _obey(
+        self, message: InboundMessage, session: Session, earlier: tuple[str, ...], language: Language, stream: AnswerStream
+    ) -> Outcome:
+        notice = commands.respond(message.text, session, language, self._parts.directory)
+        if notice.topic is Topic.PROOF:
+            return await prove(session, notice.language, self._parts.find_document)
+        if session.intake is None:
+            return notice
+        await self._send(notice, message, session)  # who goes on to something else is answered at once
+        step = leaving(session.intake, self._parts.clock())
+        return await self._ask("", message, session, earlier, notice.language, stream, step)
+
+    def _asks_why(self, message: InboundMessage, session: Session) -> bool:
+        return message.kind is MessageKind.TEXT and session.just_answered and asks_why(message.text)
 
     async def _choose(
         self, message: InboundMessage, session: Session, earlier: tuple[str, ...], language: Language, stream: AnswerStream
@@ -205,6 +224,7 @@ class Conversation:
         earlier: tuple[str, ...],
         language: Language,
         stream: AnswerStream,
+        step: Step | None = None,
     ) -> Outcome:
         if self._parts.answerer is None:
             return Apology(language=language)
@@ -219,14 +239,14 @@ class Conversation:
             population=session.population,
             country=session.country,
         )
-        answerer, worker, on_sentence = self._parts.answerer, self._parts.worker, stream.listen(question)
+        line = partial(answered, self._parts.answerer, self._parts.intake, question, step)
+        worker, on_sentence = self._parts.worker, stream.listen(question)
         mode = session.mode or self._parts.mode
         async with typing_sign(self._channel(message), message.sender):
             try:
-                run = await worker.run(
+                run, session.intake = await worker.run(
                     key_of(message),
-                    lambda deadline, cancelled: answerer.answer(
-                        question,
+                    lambda deadline, cancelled: line(
                         deadline=deadline,
                         cancelled=cancelled,
                         on_sentence=on_sentence,
@@ -258,7 +278,10 @@ class Conversation:
 
     async def _escalate(self, red_flag: RedFlag, message: InboundMessage, session: Session, now: float) -> str:
         """Say whom to call: before any lock or queue, and without models or index."""
-        if message.kind is MessageKind.TEXT:
+        if session.intake is not None:
+            session.keep_pending(put_off(message, session.intake, now), now)
+            session.intake = None
+        elif message.kind is MessageKind.TEXT:
             session.keep_pending(message.text, now)
         repeated = session.note_escalation(red_flag, now)
         language = language_of(message, session)
@@ -315,4 +338,6 @@ def _read(gate: SafetyGate, message: InboundMessage, session: Session, now: floa
         return GateReading(about=ANSWER_PAYLOAD)  # no emergency, the patient says: answered, with the emergency line first
     if message.kind is MessageKind.BUTTON and proof_number(message.text) is not None:
         return GateReading()  # holds no word; what was written before it has been read already
+    if session.intake is not None:
+        return read_with_story(gate, message, session.intake, session.burst(now), now)
     return gate.read(message.text, session.burst(now))

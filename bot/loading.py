@@ -23,6 +23,7 @@ def rag_settings(settings: Settings) -> RagSettings:
         home=settings.home,
         generator=settings.generator,
         embedder=settings.embedder,
+        entailment=settings.entailment,
         generator_expansion=settings.generator_expansion,
         threads=settings.threads,
         max_context_chunks=settings.max_context_chunks,

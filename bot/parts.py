@@ -6,6 +6,7 @@ from typing import Protocol
 
 from bot.admin import Admin
 from bot.inference_worker import InferenceWorker
+from bot.intake import IntakeDesk
 from bot.proof import FindDocument
 from bot.registry import ClaimRegistry
 from bot.renderer import Renderer
@@ -58,4 +59,5 @@ class Parts:
     admin: Admin | None = None
     mode: Mode = Mode.FAST  # unless the patient chose another
     find_document: FindDocument = lambda _: None
+    intake: IntakeDesk | None = None  # None where nothing is asked back
     paces: Mapping[Platform, Pace] = field(default_factory=lambda: PACES)  # none where answers are not shown as they grow

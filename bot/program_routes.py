@@ -43,7 +43,10 @@ class ProgramRoutes:
 
             async def ask(key: Hashable, question: Question) -> AnsweringRun:
                 return await parts.worker.run(
-                    key, lambda deadline, cancelled: answerer.answer(question, deadline=deadline, cancelled=cancelled)
+                    key,
+                    lambda deadline, cancelled: answerer.answer(
+                        question, deadline=deadline, cancelled=cancelled, mode=settings.mode
+                    ),
                 )
 
             self.routes += ChatbotApi(

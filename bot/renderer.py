@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import assert_never
 
 from bot.commands import COUNTRY_PAYLOAD, LANGUAGE_PAYLOAD, MODE_PAYLOAD, OFFERED_COUNTRIES
 from bot.escalation import emergency_line, escalation_message
+from bot.intake_messages import clarification_message, overview_message
 from bot.opening import Opening
 from bot.outcomes import Apology, Escalation, Notice, Outcome, Proof, Topic
 from bot.proof import proof_button, proof_message
@@ -17,7 +17,18 @@ from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory, LineKind
 from locales.language import Language
 from rag.documents import Authority, DocumentKind
-from rag.types import Abstention, AbstentionKind, Answer, Clarification, Mode, Preface, Source, SupportedSentence
+from rag.types import (
+    Abstention,
+    AbstentionKind,
+    Answer,
+    Clarification,
+    ClarificationKind,
+    Mode,
+    Overview,
+    Preface,
+    Source,
+    SupportedSentence,
+)
 
 _EMERGENCY = "{emergency}"
 """Stands in a source's sentence where the reader's own emergency number belongs."""
@@ -62,7 +73,7 @@ class Renderer:
             about_emergency: The question is about a condition that can be an emergency: the number comes first.
         """
         message = self._body(outcome, reader)
-        if about_emergency and isinstance(outcome, Answer | Abstention | Clarification):
+        if about_emergency and isinstance(outcome, Answer | Abstention | Clarification | Overview):
             message = self._with_emergency_line(message, outcome.language, reader)
         if message.buttons:
             message = replace(message, buttons_hint=self._catalog.text(outcome.language, "button.hint"))
@@ -90,17 +101,24 @@ class Renderer:
             case Abstention():
                 return self._abstention(outcome, reader)
             case Clarification():
-                return self._plain(outcome.language, f"clarification.{outcome.kind.value}", reader)
+                return self._clarification(outcome, reader)
+            case Overview():
+                return self._overview(outcome, reader)
             case Escalation():
                 return self._escalation(outcome, reader)
-            case Notice():
-                return self._notice(outcome, reader)
-            case Apology():
-                return self._apology(outcome, reader)
             case Proof():
                 return self._proof(outcome, reader)
             case _:
-                assert_never(outcome)
+                return self._of_itself(outcome, reader)
+
+    def _of_itself(self, outcome: Notice | Apology, reader: Reader) -> OutboundMessage:
+        """What the bot says about itself."""
+        return self._notice(outcome, reader) if isinstance(outcome, Notice) else self._apology(outcome, reader)
+
+    def _clarification(self, clarification: Clarification, reader: Reader) -> OutboundMessage:
+        if clarification.kind is ClarificationKind.INTAKE:
+            return clarification_message(clarification, self._catalog)
+        return self._plain(clarification.language, f"clarification.{clarification.kind.value}", reader)
 
     def _answer(self, answer: Answer, reader: Reader) -> OutboundMessage:
         language = answer.language
@@ -150,6 +168,14 @@ class Renderer:
             lambda text: self.with_number(text, language, reader.country),
             lambda source: self._remark(source, language),
         )
+
+    def _overview(self, overview: Overview, reader: Reader) -> OutboundMessage:
+        language, country = overview.language, reader.country
+        message = overview_message(
+            overview, self._catalog, self.addresses, lambda text: self.with_number(text, language, country)
+        )
+        closing = (self._text(language, "disclaimer", country), *self._unreviewed(overview.sources, language, country))
+        return replace(message, closing=closing)
 
     def _with_emergency_line(self, message: OutboundMessage, language: Language, reader: Reader) -> OutboundMessage:
         line = emergency_line(language, reader.country, self._catalog, self._directory)

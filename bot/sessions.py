@@ -8,6 +8,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from bot.intake_dialogue import Dialogue
 from bot.safety import RedFlag
 from channels.messages import InboundMessage, Platform
 from locales.language import Language
@@ -55,6 +56,7 @@ class Session:
     population: Population | None = field(default=None, repr=False)  # whom the last question was about
     pending: _Turn | None = field(default=None, repr=False)
     kept: _KeptAnswer | None = field(default=None, repr=False)
+    intake: Dialogue | None = field(default=None, repr=False)
     just_answered: bool = False
     met: bool = False
     waiting: int = 0
@@ -120,7 +122,7 @@ class Session:
     def forget(self) -> None:
         """Drop the conversation; the language, country and mode that the patient chose stay."""
         self.turns.clear()
-        self.pending = self.language_prior = self.population = self.kept = None
+        self.pending = self.language_prior = self.population = self.kept = self.intake = None
         self.just_answered = False
 
     def forget_before(self, then: float) -> None:
@@ -131,6 +133,8 @@ class Session:
             self.pending = None
         if self.kept is not None and self.kept.at <= then:
             self.kept, self.just_answered = None, False
+        if self.intake is not None and self.intake.at <= then:
+            self.intake = None
 
     def oldest(self) -> float:
         """When the oldest thing in it was written or said."""
@@ -138,6 +142,7 @@ class Session:
         moments += [self.turns[0].at] if self.turns else []
         moments += [self.pending.at] if self.pending else []
         moments += [self.kept.at] if self.kept else []
+        moments += [self.intake.at] if self.intake else []
         return min(moments)
 
 

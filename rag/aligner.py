@@ -1,9 +1,11 @@
 """Decides whether a drafted sentence says nothing but what the evidence says.
 
-The rule: the draft's claim must be the evidence's claim with, at most, whole members left out. Every content word, number, unit,
-negation, modal, condition and population of the draft must stand in the evidence in the same order; a clause that is kept is kept
-whole, and one that limits the rest is never left out. A draft may join two evidence sentences of one page. When in doubt the
-sentence is dropped: a quote is always at hand (docs/adr/0004-aligner.md has the measured precision).
+Two rules, either of which is enough. The first: the draft's claim is the evidence's claim with, at most, whole members left out.
+Every content word, number, unit, negation, modal, condition and population of the draft stands in the evidence in that order; a
+clause that is kept is kept whole, and one that limits the rest is never left out. A draft may join two evidence sentences of one
+page. The second reads words of one meaning as the same and lets the order differ where it does not matter
+(`rag/claim_paraphrase.py`). When in doubt the sentence is dropped: a quote is always at hand. docs/adr/0004-aligner.md and
+0021-free-paraphrases.md have the measured precision.
 """
 
 import re
@@ -17,11 +19,14 @@ from locales.language import Language
 from rag.claim_members import is_one_of_two, may_go
 from rag.claim_paraphrase import ParaphraseFinder
 from rag.claims import ClaimWords, Item, Link, Segment, dangles, keys, segments
+from rag.models.protocols import PairScorer
 from rag.types import Draft, Evidence, SentenceKind, SupportedSentence
 
 _MIN_ITEMS = 2  # a shorter claim ("Sì, certo.") says nothing that evidence could support
 _YES_OR_NO = re.compile(r"^\s*(?:sì|si|sí|no)\s*[,:;.]\s*", re.IGNORECASE)
 _ASIDE = re.compile(r"\b(e|ed|ma|o|y|pero|u|che|que),\s(?=[^,.;]+,\s)", re.IGNORECASE)
+# What follows scores close to 1 with a model of inference, what contradicts close to 0; between them it is a matter of doubt.
+_REFUSED, _SURE = 0.5, 0.95
 _CONTRAST = frozenset({"but", "while"})  # between two sentences that both hold, they claim nothing
 
 
@@ -34,9 +39,16 @@ class _Claim:
 class Aligner:
     """Maps drafted sentences to the evidence that proves them."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, entailment: PairScorer | None = None) -> None:
+        """Read the word lists of a language.
+
+        Args:
+            language: Of drafts and evidence.
+            entailment: May refuse a sentence that the rules accept, and accept one that they leave undecided; nothing else.
+        """
         self._words = ClaimWords.load(language)
         self._paraphrases = ParaphraseFinder(language)
+        self._entailment = entailment
 
     def align(self, draft: Draft, evidence: Sequence[Evidence]) -> SupportedSentence | None:
         """Support a draft with one or two evidence sentences, or return None.
@@ -60,9 +72,25 @@ class Aligner:
         supporting = self._single(parts, claims) or self._joined(parts, claims)
         if supporting:
             share = min(1.0, round(_size(parts) / max(1, sum(_size(claim.segments) for claim in supporting)), 3))
-            return _written(text, [claim.evidence for claim in supporting], share)
+            return self._unless_refused(_written(text, [claim.evidence for claim in supporting], share))
         found, share = self._paraphrases.find(text, evidence)
-        return _written(text, found, share) if found else None
+        return self._unless_refused(_written(text, found, share)) if found else self._entailed(text, evidence)
+
+    def _unless_refused(self, sentence: SupportedSentence) -> SupportedSentence | None:
+        """The sentence, unless the entailment model finds that it does not follow."""
+        if self._entailment is None:
+            return sentence
+        premise = " ".join(item.sentence.text for item in sentence.evidence)
+        return sentence if self._entailment.score([(premise, sentence.text)])[0] >= _REFUSED else None
+
+    def _entailed(self, text: str, evidence: Sequence[Evidence]) -> SupportedSentence | None:
+        """What the rules leave undecided, if the entailment model is sure of it."""
+        offered = self._paraphrases.undecided(text, evidence) if self._entailment is not None else []
+        if self._entailment is None or not offered:
+            return None
+        scores = self._entailment.score([(item.sentence.text, text) for item in offered])
+        best = int(scores.argmax())
+        return _written(text, [offered[best]], 1.0) if scores[best] >= _SURE else None
 
     def _quote(self, text: str, evidence: Sequence[Evidence]) -> SupportedSentence | None:
         wanted = _bare(text)

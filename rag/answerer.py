@@ -14,7 +14,7 @@ from rag.expander import Expander
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
 from rag.limits import LimitWords
-from rag.models.protocols import Budget, Embedder, Vectors
+from rag.models.protocols import Budget, Embedder, PairScorer, Vectors
 from rag.search import Search
 from rag.signpost import Signpost
 from rag.stopwatch import Stopwatch
@@ -84,6 +84,7 @@ class Answerer:
         search: Search,
         selectors: Mapping[Language, EvidenceSelector],
         cascade: Cascade | None,
+        entailment: PairScorer | None = None,
         always_reformulates: bool = False,
         max_chunks: int = 5,
         similarity_threshold: float = 0.0,
@@ -99,7 +100,7 @@ class Answerer:
         self._max_chunks = max_chunks
         self._similarity_threshold = similarity_threshold
         self._signpost = Signpost()
-        self._aligners = {language: Aligner(language) for language in Language}
+        self._aligners = {language: Aligner(language, entailment) for language in Language}
         self._limits = {language: LimitWords.load(language) for language in Language}
 
     @property

@@ -8,9 +8,10 @@ from rag.cascade import Cascade
 from rag.errors import ModelUnavailable
 from rag.evidence import EvidenceSelector
 from rag.expander import Expander, Lexicon
-from rag.intake import Intake
+from rag.intake import PASSAGES, Intake
 from rag.intake_pages import TreeOf
 from rag.interpreter import Interpreter
+from rag.models.entailment import CrossEncoderScorer
 from rag.models.load import grades_evidence, load_embedder, load_generator
 from rag.models.protocols import Embedder, LanguageModel
 from rag.retriever import Retriever
@@ -51,6 +52,7 @@ def build_answerer(
         expander=Expander({language: Lexicon.load(language) for language in Language}),
         search=search or Search(Retriever(open_reader, embedder)),
         selectors={language: EvidenceSelector(language, embedder) for language in Language},
+        entailment=CrossEncoderScorer(settings.entailment, threads=settings.threads) if settings.entailment else None,
         cascade=Cascade(language_model, grades=grades_evidence(settings.generator)) if language_model is not None else None,
         always_reformulates=settings.generator_expansion,
         max_chunks=settings.max_context_chunks,
@@ -69,7 +71,7 @@ def build_intake(answerer: Answerer, tree_of: TreeOf, may_offer: Callable[[str],
     return Intake(
         answerer.reader,
         answerer.embedder,
-        Search(Retriever(answerer.reader, answerer.embedder)),
+        Search(Retriever(answerer.reader, answerer.embedder), k=PASSAGES),
         Expander({language: Lexicon.load(language) for language in Language}),
         tree_of=tree_of,
         may_offer=may_offer,

@@ -44,7 +44,12 @@ def _takes_part(concept: Concept) -> bool:
 
 
 def _same_governor(d: Concept, e: Concept) -> bool:
-    return d.prep == e.prep or d.role == e.role or (d.prep in _LIGHT and e.prep in _LIGHT) or {d.prep, e.prep} <= {"che", "que", *_LIGHT}
+    return (
+        d.prep == e.prep
+        or d.role == e.role
+        or (d.prep in _LIGHT and e.prep in _LIGHT)
+        or {d.prep, e.prep} <= {"che", "que", *_LIGHT}
+    )
 
 
 def _is_rotation(pairing: Pairing, moved: Sequence[tuple[int, int]]) -> bool:
@@ -80,13 +85,24 @@ def _explained(
         return True
     if voice:
         return True
-    if pairing.draft.definite and pairing.evidence.definite and not pairing.draft.indefinite:
+    if _is_turned_around(pairing, moved):
         return True
-    if pairing.draft.copula_at == 0 and two[1] < pairing.evidence.copula_at <= one[1]:
-        return True  # "sono segni di A: B e C" for "B e C sono segni di A"
     if _is_one_phrase(pairing, one, two) or _is_verb_and_subject(pairing, one, two):
         return True
     return _is_list(pairing, one, two, moved)
+
+
+def _is_turned_around(pairing: Pairing, moved: Sequence[tuple[int, int]]) -> bool:
+    """Whether what stood before "is the", or before "are signs of", now stands behind it, and the other way round."""
+    d_at, e_at = pairing.draft.copula_at, pairing.evidence.copula_at
+    identity = pairing.draft.definite and pairing.evidence.definite and not pairing.draft.indefinite
+    if e_at < 0 or not (identity or d_at == 0):
+        return False
+    if d_at == 0:  # "sono segni di A: B e C" for "B e C sono segni di A"
+        order = [place for _, place in moved]
+        behind = [place for place in order if place >= e_at]
+        return order[: len(behind)] == sorted(behind)
+    return all((place < d_at) == (other >= e_at) for place, other in moved)
 
 
 def _is_one_phrase(pairing: Pairing, one: tuple[int, int], two: tuple[int, int]) -> bool:
@@ -106,7 +122,10 @@ def _is_verb_and_subject(pairing: Pairing, one: tuple[int, int], two: tuple[int,
         nouns = [
             concept
             for concept in reading.concepts
-            if concept.clause == first.clause and not concept.role and not (concept.verb or concept.weak) and concept.article is not None
+            if concept.clause == first.clause
+            and not concept.role
+            and not (concept.verb or concept.weak)
+            and concept.article is not None
         ]
         if len(nouns) != 1:
             return False
@@ -132,15 +151,50 @@ def _is_list(pairing: Pairing, one: tuple[int, int], two: tuple[int, int], moved
         if (d_new, e_new) == (d_span, e_span):
             break
         d_span, e_span = d_new, e_new
-    return _members(pairing, inside, 0) == _members(pairing, inside, 1) != None and _links(pairing, d_span, e_span)  # noqa: E711
+    members = _members(pairing, inside, 0)
+    alike = members is not None and members == _members(pairing, inside, 1) and _links(pairing, d_span, e_span)
+    alike = alike and not _are_two_predicates(pairing.evidence, e_span) and not _are_two_predicates(pairing.draft, d_span)
+    return alike and all(_agree(*pairing.concepts(pair)) for pair in (one, two)) and _keeps_edge(pairing, inside)
+
+
+def _are_two_predicates(reading: Reading, span: Sequence[int]) -> bool:
+    """Whether the first thing belongs to a verb before it and the last to one behind it, or only the last is denied."""
+    first, last = (reading.concepts[place] for place in span)
+    before = any(concept.verb and concept.clause == first.clause for concept in reading.concepts[: span[0]])
+    behind = any(
+        concept.verb and concept.clause == last.clause and not concept.relative for concept in reading.concepts[span[1] + 1 :]
+    )
+    return (before and behind) or (reading.clauses[last.clause].denied and not reading.clauses[first.clause].denials)
+
+
+def _keeps_edge(pairing: Pairing, inside: Sequence[tuple[int, int]]) -> bool:
+    """Whether what describes the last member of the evidence's enumeration still describes that member."""
+    d_last, e_last = max(inside, key=lambda pair: pair[1])
+    if e_last + 1 >= len(pairing.evidence.concepts):
+        return True
+    last, following = pairing.evidence.concepts[e_last : e_last + 2]
+    describes = following.clause == last.clause and following.kind is Kind.WORD and following.article is None
+    describes = describes and (following.relative or not following.verb)
+    if not describes or following.weak:
+        return True
+    return (d_last + 1, e_last + 1) in pairing.places
 
 
 def _members(pairing: Pairing, inside: Sequence[tuple[int, int]], side: int) -> list[list[int]] | None:
     """The stretch cut at its commas and conjunctions, each member as sorted places in the evidence; None if it is one member."""
+    reading = (pairing.draft, pairing.evidence)[side]
     members: dict[int, list[int]] = {}
+    verbs: set[int] = set()
+    acts: set[int] = set()
     for pair in inside:
-        members.setdefault(pairing.concepts(pair)[side].clause, []).append(pair[1])
-    return sorted(sorted(member) for member in members.values()) if len(members) > 1 else None
+        concept = pairing.concepts(pair)[side]
+        home = concept.clause - reading.clauses[concept.clause].aside
+        members.setdefault(home, []).append(pair[1])
+        acts |= {home} if concept.verb and not concept.relative else set()
+        verbs |= {home} if any(other.verb for other in reading.concepts if other.clause == concept.clause) else set()
+    apart = any(reading.clauses[home].apart for home in sorted(members)[1:])
+    alike = (not acts and not apart) or verbs == set(members)  # a thing and what is done with another are no enumeration
+    return sorted(sorted(member) for member in members.values()) if len(members) > 1 and alike else None
 
 
 def _links(pairing: Pairing, d_span: Sequence[int], e_span: Sequence[int]) -> bool:

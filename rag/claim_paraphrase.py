@@ -1,25 +1,27 @@
 """Finds the one or two evidence sentences that say what a freely worded sentence says.
 
-The second route of the aligner (docs/adr/0021-free-paraphrases.md): words of one meaning stand for each other, and what a paraphrase
-must never change is checked apart, in `claim_support` and `claim_order`.
+The second route of the aligner (docs/adr/0021-free-paraphrases.md): words of one meaning stand for each other, and what a
+paraphrase must never change is checked apart, in `claim_support` and the modules that it names.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, takewhile
+from functools import lru_cache
+from itertools import pairwise
 
 from locales.language import Language
-from rag.claim_concepts import PEOPLE, Clause, Concept, Kind, Reading, read
-from rag.claim_support import names, objection, part, same
+from rag.claim_concepts import Clause, Concept, Kind, Reading
+from rag.claim_reader import read
+from rag.claim_support import is_undecided, names, objection, part, same
+from rag.claim_topics import has_subject, leading, of_antecedents, subjects, with_subject
 from rag.claim_words import ParaphraseWords
 from rag.claims import Link
 from rag.types import Evidence
 
 _MIN_WORDS = 2
-_TOPIC_WORDS = 5  # a page's topic is named among the first words of the sentence that introduces it
+_KEPT = 256
 _JOINING = frozenset({"", "but", "while", "whereas"})
 _CONDITIONS = frozenset({"if", "when"})
-_OWNER = "di"  # as good as "de": both are light
 _ABOUT = frozenset({"in", "en", "con"})
 _OF = frozenset({"di", "de", "contro", "contra"})
 
@@ -47,6 +49,7 @@ class ParaphraseFinder:
 
     def __init__(self, language: Language) -> None:
         self._words = ParaphraseWords.load(language)
+        self._read = lru_cache(maxsize=_KEPT)(lambda sentence: read(sentence, self._words))  # sentences of pages, never a draft
 
     def find(self, text: str, evidence: Sequence[Evidence]) -> tuple[list[Evidence], float]:
         """Find the evidence for a sentence.
@@ -63,12 +66,12 @@ class ParaphraseFinder:
             return [], 0.0
         offers = self.offers(evidence)
         found = self._single(draft, offers) or self._joined(draft, offers)
-        said = sum(_size(read(item.sentence.text, self._words)) for item in found)
+        said = sum(_size(self._read(item.sentence.text)) for item in found)
         return found, min(1.0, round(_size(draft) / max(1, said), 3))
 
     def offers(self, evidence: Sequence[Evidence]) -> list[Offer]:
         """Read the evidence, each sentence with its page's topics where it leaves its own unsaid."""
-        readings = [(item, read(item.sentence.text, self._words)) for item in evidence]
+        readings = [(item, self._read(item.sentence.text)) for item in evidence]
         return [offer for item, reading in readings for offer in self._offers_of(item, reading, readings)]
 
     def _offers_of(self, item: Evidence, reading: Reading, page: Sequence[tuple[Evidence, Reading]]) -> Iterator[Offer]:
@@ -78,15 +81,24 @@ class ParaphraseFinder:
             if other.chunk.document_id == item.chunk.document_id and _place(other) < _place(item) and not said.subjectless
         ]
         before.sort(key=lambda pair: _place(pair[0]), reverse=True)
-        topics = tuple(Topic(_leading(said), other) for other, said in before if _leading(said))
+        topics = tuple(Topic(leading(said), other) for other, said in before if leading(said))
         around = (*topics[:1], *topics[-1:])
         yield Offer(item, reading, self._fitting(reading, topics) if self._leaves_unsaid(reading) else (), around)
         bare = self._without_generic_subject(reading)
         if bare is not None and topics:
             yield Offer(item, bare, self._fitting(bare, topics), around)
 
+    def undecided(self, text: str, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The sentences that say the same but for a few plain words that no list knows to be the same, strongest first."""
+        draft = read(text, self._words)
+        if _size(draft) < _MIN_WORDS:
+            return []
+        return [item for item in evidence if is_undecided(draft, self._read(item.sentence.text), self._words)]
+
     def _leaves_unsaid(self, reading: Reading) -> bool:
-        return reading.subjectless or reading.pronoun is not None or any(self._is_generic(concept) for concept in reading.concepts)
+        return (
+            reading.subjectless or reading.pronoun is not None or any(self._is_generic(concept) for concept in reading.concepts)
+        )
 
     def _is_generic(self, concept: Concept) -> bool:
         return concept.form in self._words.generic
@@ -106,14 +118,15 @@ class ParaphraseFinder:
         return ()
 
     def _without_generic_subject(self, reading: Reading) -> Reading | None:
-        """ "La prueba dura una hora" read as said of the test that the page is about."""
+        """The sentence as said of the test that the page is about: "La prueba dura una hora"."""
         first = next(iter(reading.concepts), None)
-        if first is None or not self._is_generic(first) or not first.article or first.article == "p" or first.prep:
+        named = first is not None and (bool(first.article) or reading.demonstrative)
+        if first is None or not named or not self._is_generic(first) or first.prep or reading.clauses[first.clause].conditional:
             return None
         rest = reading.concepts[1:]
         if not rest or rest[0].prep or rest[0].clause != first.clause or not (rest[0].verb or rest[0].kind is Kind.MARKER):
             return None
-        plural = first.article.endswith("p")
+        plural = (first.article or "").endswith("p")
         return replace(reading, concepts=rest, subjectless=True, plural=plural, copula_at=reading.copula_at - 1)
 
     # One sentence -------------------------------------------------------------------------------------------------------------
@@ -157,10 +170,13 @@ class ParaphraseFinder:
             return True
         if not names(added[0], topic.words[0], self._words) or any(concept.negated for concept in added):
             return False
+        home = [concept for concept in draft.concepts if concept.clause == added[0].clause and not concept.weak]
+        if any(concept.clause != added[0].clause for concept in added) or len(home) == len(added):
+            return False  # a clause of its own says more than the name of a topic
         place = draft.concepts.index(added[0])
         before = [concept for concept in draft.concepts[:place] if not concept.weak and concept.kind is not Kind.MARKER]
         if added[0].prep in _OF:
-            return bool(before) and (self._is_generic(before[-1]) or len(topic.words) == 1 and not fills)
+            return bool(before) and (self._is_generic(before[-1]) or (len(topic.words) == 1 and not fills))
         if added[0].prep in _ABOUT:
             return True  # what a page says of its topic may be said "in" it, "with" it
         if offer.reading.pronoun is not None and fills:
@@ -189,21 +205,23 @@ class ParaphraseFinder:
         alone = objection(tail, second.reading, self._words) is None
         if not second.reading.subjectless if alone else bool(self._proof(tail, second, page)):
             return True
-        if any(_has_subject(part(head, place, place + 1)) for place in range(1, len(head.clauses))):
+        if any(objection(relative, second.reading, self._words) is None for relative in of_antecedents(head, tail)):
+            return True
+        if any(has_subject(part(head, place, place + 1)) for place in range(1, len(head.clauses))):
             return False  # the second half may be said of another subject than the first
-        for subject in _subjects(head):
-            whole = _with_subject(tail, subject)
+        for subject in subjects(head):
+            whole = with_subject(tail, subject)
             if whole is not None and objection(whole, second.reading, self._words) is None:
                 return True
         return self._goes_on(head, tail, first, second)
 
     def _goes_on(self, head: Reading, tail: Reading, first: Offer, second: Offer) -> bool:
         """Whether both sentences and both halves go on about one subject: "Dura tre giorni." after "La febbre è alta."."""
-        if not second.reading.subjectless or _has_subject(tail) or not second.topics:
+        if not second.reading.subjectless or has_subject(tail) or not second.topics:
             return False
         about = second.topics[0].words[0]
-        subject = next(_subjects(head), None)
-        own = first.topics[0].words if first.reading.subjectless and first.topics else _leading(first.reading)
+        subject = next(subjects(head), None)
+        own = first.topics[0].words if first.reading.subjectless and first.topics else leading(first.reading)
         if subject is None or not own or not same(subject[0], about, self._words) or not same(own[0], about, self._words):
             return False
         return objection(tail, second.reading, self._words) is None
@@ -216,7 +234,9 @@ def _without_topic_clause(draft: Reading, topic: Topic, words: ParaphraseWords) 
         only = all(any(names(concept, known, words) for known in topic.words) for concept in here)
         if clause.conditional and here and only and not any(concept.negated for concept in here) and not clause.denied:
             rest = tuple(concept for concept in draft.concepts if concept.clause != place)
-            return replace(draft, concepts=rest, clauses=tuple(_plain(c) if at == place else c for at, c in enumerate(draft.clauses)))
+            return replace(
+                draft, concepts=rest, clauses=tuple(_plain(c) if at == place else c for at, c in enumerate(draft.clauses))
+            )
     return draft
 
 
@@ -240,41 +260,3 @@ def _place(item: Evidence) -> tuple[int, int]:
 
 def _size(reading: Reading) -> int:
     return sum(not concept.weak for concept in reading.concepts)
-
-
-def _leading(reading: Reading) -> tuple[Concept, ...]:
-    """The words that a sentence begins with, its subject among them; none if several subjects are joined."""
-    told = bool(reading.advises and reading.concepts and reading.concepts[0].verb)  # "Retire la garrapata …" is about the tick
-    first = [concept for concept in reading.concepts[told:] if concept.clause == reading.concepts[0].clause]
-    named = list(takewhile(lambda c: not c.verb and (c.kind is Kind.WORD or c.marker in PEOPLE), first[:_TOPIC_WORDS]))
-    says = len(named) < len(first) or 0 <= reading.copula_at <= len(named) or len(reading.clauses) < 2
-    joined = len(reading.clauses) > 1 and reading.clauses[1].link is not Link.PUNCTUATION and not says
-    return tuple(named) if named and not joined and not named[0].prep else ()
-
-
-def _subjects(head: Reading) -> Iterator[tuple[Concept, ...]]:
-    """What may be the subject of a clause: its first words, if more follow them."""
-    leading = _leading(head)
-    for length in range(1, len(leading) + 1):
-        yield leading[:length]
-
-
-def _has_subject(reading: Reading) -> bool:
-    """Whether a clause begins with a name of its own rather than with what is said of the subject before it."""
-    first = next(iter(reading.concepts), None)
-    return first is not None and first.article is not None and not first.prep
-
-
-def _with_subject(tail: Reading, subject: Sequence[Concept]) -> Reading | None:
-    """The second half with the subject of the first: before its verb, or as whose it is what "its" speaks of."""
-    lent = [replace(concept, clause=0, negated="") for concept in subject]
-    main = next((place for place, clause in enumerate(tail.clauses) if not clause.conditional), 0)
-    lent = [replace(concept, clause=main) for concept in lent]
-    if not _has_subject(tail) and not tail.possessive:
-        at = next((place for place, concept in enumerate(tail.concepts) if concept.clause >= main), 0)
-        return replace(tail, concepts=(*tail.concepts[:at], *lent, *tail.concepts[at:]))
-    if tail.possessive and tail.concepts:
-        owner = [replace(lent[0], prep=_OWNER, role=_OWNER), *lent[1:]]
-        first = replace(tail.concepts[0], own=False)
-        return replace(tail, concepts=(first, *owner, *tail.concepts[1:]))
-    return None

@@ -60,7 +60,7 @@ def quantity(tokens: Sequence[str], position: int, units: Mapping[str, str]) -> 
         second = _value(tokens, second_at, units)
         ranged = start > position or tokens[link] in _PAIRS or tokens[link] in {"a", "ai", "alle", "al", "hasta"}
         if second is not None and ranged and not (own and start == position):
-            sign = _PAIRS.get(tokens[link], "-") if start == position else "-"
+            sign = _PAIRS.get(tokens[link], "-")
             return _with_unit(tokens, position, second_at + 1, (first, second), sign, units, own)
     if start > position:
         return None  # "da tre giorni" is a preposition and a number

@@ -1,4 +1,4 @@
-"""Which words and phrases of a language say the same thing in a health text: what a free paraphrase is read with.
+"""Which words and phrases of a language say the same thing in a health text: a free paraphrase is read with them.
 
 The lists are data: `locales/{it,es}/paraphrases.toml` beside `alignment.toml`, whose markers are read too.
 """
@@ -21,7 +21,9 @@ _CONJUGATES = "*"
 # What is done and the act: sedato, sedazione.
 _DONE_AND_ACT = {
     Language.ITALIAN: [(f"at{end}", act) for end in "oaei" for act in ("azione", "azioni", "amento", "amenti")],
-    Language.SPANISH: [(f"ad{end}", act) for end in ("o", "a", "os", "as") for act in ("acion", "aciones", "amiento", "amientos")],
+    Language.SPANISH: [
+        (f"ad{end}", act) for end in ("o", "a", "os", "as") for act in ("acion", "aciones", "amiento", "amientos")
+    ],
 }
 # The forms that health pages use: the third person, what "Lei" and "usted" are told to do, participles, gerund, infinitive.
 _FORMS = {
@@ -69,16 +71,18 @@ class ParaphraseWords:
         self.articles = frozenset(data["articles"].split())
         self.ignored = frozenset(data["ignored"].split()) | frozenset(base["ignored"].split())
         self.resets = frozenset(data["resets"].split())
+        self.second_person = frozenset(data["second_person"].split())
+        self.openers = frozenset(data["openers"].split()) - {"non", "no", "si", "se"}
         forms = [form.strip() for line in data["groups"].splitlines() for form in line.split(",")]
         verbs = {form for form in [*forms, *data["verbs"].split()] if form.endswith(_CONJUGATES)}
-        self.verbs = frozenset(data["openers"].split()) | {
-            form for verb in verbs for form in conjugated(verb.removeprefix(_NEGATES), language)[1:5]
-        }
+        self.verbs = (
+            self.openers
+            | {form for form in data["verbs"].split() if not form.endswith(_CONJUGATES)}
+            | {form for verb in verbs for form in conjugated(verb.removeprefix(_NEGATES), language)[1:5]}
+        )
         told = {conjugated(verb.removeprefix(_NEGATES), language)[0] for verb in verbs}
         self.imperatives = told | set(data["imperatives"].split())
         self.familiar = {_familiar(form) for form in self.imperatives} - self.imperatives
-        self.second_person = frozenset(data["second_person"].split())
-        self.openers = frozenset(data["openers"].split()) - {"non", "no", "si", "se"}
         self.intransitive = frozenset(f"={name}" for name in data["intransitive"].split())
         self.weak = frozenset(data["weak"].split())
         self.generic = frozenset(data["generic"].split())
@@ -142,11 +146,7 @@ class ParaphraseWords:
             ends = {one[root:], two[root:]}
             if ends <= self._endings and max(map(len, ends)) > 2:
                 return True
-        return any(
-            one.endswith(done) and two.endswith(act) and one.removesuffix(done) == two.removesuffix(act) and len(one) > len(done) + 2
-            for one, two in ((one, two), (two, one))
-            for done, act in _DONE_AND_ACT[self.language]
-        )
+        return any(_are_done_and_act(*pair, self.language) for pair in ((one, two), (two, one)))
 
     def _add(self, form: str, meaning: Meaning) -> None:
         words = [word for word in words_of(form) if word not in self.articles]
@@ -183,6 +183,11 @@ class ParaphraseWords:
                 return 0
             at += 1
         return at - position
+
+
+def _are_done_and_act(one: str, two: str, language: Language) -> bool:
+    pairs = [(done, act) for done, act in _DONE_AND_ACT[language] if one.endswith(done) and two.endswith(act)]
+    return any(one.removesuffix(done) == two.removesuffix(act) and len(one) > len(done) + 2 for done, act in pairs)
 
 
 def _familiar(told: str) -> str:
@@ -225,16 +230,19 @@ def _meanings(language: Language, base: dict[str, Any], data: dict[str, Any]) ->
     for name, forms in base["markers"].items():
         yield from ((form, Meaning(marker=name)) for form in forms)
     for line in data["groups"].splitlines():
-        forms = [form.strip() for form in line.split(",") if form.strip()]
-        for form in forms:
-            bare, _, governor = form.removeprefix(_NEGATES).partition(_GOVERNS)
-            group = frozenset({f"={forms[0].removesuffix(_CONJUGATES)}"})
-            for one in conjugated(bare, language) if bare.endswith(_CONJUGATES) else [bare]:
-                yield one, Meaning(groups=group, negates=form.startswith(_NEGATES), governor=governor)
-    for verb in data["verbs"].split():
+        yield from _group([form.strip() for form in line.split(",") if form.strip()], language)
+    for verb in (form for form in data["verbs"].split() if form.endswith(_CONJUGATES)):
         group = frozenset({f"={verb.removesuffix(_CONJUGATES)}"})
         yield from ((form, Meaning(groups=group)) for form in conjugated(verb, language))
     for name, forms in data["markers"].items():
         yield from ((form, Meaning(marker=name)) for form in forms)
     for form in [*data["free"].split(), *data["free_phrases"]]:
         yield form, Meaning(free=True)
+
+
+def _group(forms: Sequence[str], language: Language) -> Iterator[tuple[str, Meaning]]:
+    for form in forms:
+        bare, _, governor = form.removeprefix(_NEGATES).partition(_GOVERNS)
+        group = frozenset({f"={forms[0].removesuffix(_CONJUGATES)}"})
+        for one in conjugated(bare, language) if bare.endswith(_CONJUGATES) else [bare]:
+            yield one, Meaning(groups=group, negates=form.startswith(_NEGATES), governor=governor)

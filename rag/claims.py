@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from locales.language import Language
 from rag.text import normalise, stem
@@ -77,9 +77,12 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class ClaimWords:
-    """The word lists of one language, ready for matching; phrases are tuples of normalised words, longest first."""
+    """The word lists of one language, ready for matching.
 
-    phrases: tuple[tuple[tuple[str, ...], Item | None], ...]
+    `phrases` are tuples of normalised words by their first one, the longest first.
+    """
+
+    phrases: dict[str, tuple[tuple[tuple[str, ...], Item | None], ...]]
     articles: frozenset[str]
     prepositions: dict[str, str]
     possessives: frozenset[str]
@@ -114,8 +117,9 @@ def _load(language: Language) -> ClaimWords:
         phrases.update({tuple(words_of(form)): Item(key=f"={name}") for form in forms})
     for name, forms in data["markers"].items():
         phrases.update({tuple(words_of(form)): Item(key=f"#{name}", marker=name) for form in forms})
+    longest = sorted(phrases.items(), key=lambda entry: (entry[0][0], -len(entry[0])))
     return ClaimWords(
-        phrases=tuple(sorted(phrases.items(), key=lambda entry: -len(entry[0]))),
+        phrases={first: tuple(entries) for first, entries in groupby(longest, key=lambda entry: entry[0][0])},
         articles=frozenset(data["articles"].split()),
         prepositions=prepositions,
         possessives=frozenset(data["possessives"].split()),
@@ -217,7 +221,7 @@ def _item(tokens: Sequence[str], position: int, words: ClaimWords) -> tuple[Item
         return None, 1
     if _is_number(token) or (token in _ONE and _begins_range(tokens[position + 1 :])):
         return _number(tokens, position, words)
-    for phrase, item in words.phrases:
+    for phrase, item in words.phrases.get(token, ()):
         if tuple(tokens[position : position + len(phrase)]) == phrase:
             return item, len(phrase)
     if token in words.conjunctions:

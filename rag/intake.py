@@ -5,7 +5,7 @@ and what tells them apart, and one question at a time, at most three. It works f
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Final
@@ -17,84 +17,38 @@ from rag.intake_choice import Found, best_question, information, weigh
 from rag.intake_features import FeatureLexicon, ReplyKind
 from rag.intake_pages import PageProfile, TreeOf, read_profile
 from rag.intake_sentences import ALIKE, alike_question, excerpt
+from rag.intake_story import Story
+from rag.intents import IntentWords, folded
 from rag.interpreter import Interpreter
 from rag.models.protocols import Embedder
 from rag.search import Search
 from rag.text import fold
-from rag.types import IntakeQuestion, Overview, PageExcerpt, Population, Query, Question, Source
+from rag.types import (
+    IntakeQuestion,
+    Intent,
+    Interpretation,
+    Overview,
+    PageExcerpt,
+    Population,
+    Query,
+    Question,
+    Source,
+)
 
 MAX_QUESTIONS: Final = 3
 FOREMOST: Final = 5
 """Candidates that a question is chosen for, and pages that are shown at most."""
 
-_PASSAGES = 60  # of which some forty pages remain
-_LEAST_BITS = 0.03
-_CLEAR = 0.85  # a foremost candidate that weighs this much needs no question
+PASSAGES: Final = 60
+"""Passages that are searched for candidates: some forty pages."""
+
+_LEAST_BITS = 0.1
+_CLEAR = 0.8  # a first candidate with this share of what the foremost weigh needs no question
 _SHARED = 0.5  # candidates that name a feature, of the foremost, for it to be shared
 _PROFILES = 20_000
+_FEW_WORDS = 6  # "tosse secca bambini" looks something up
 
 OpenReader = Callable[[Language], IndexReader]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """What a patient has said of a complaint: their own words, and what they replied to questions. Never the bot's words.
-
-    `replies` holds the question's name with the reply, `statements` what was affirmed in the patient's stead, `chosen` the page
-    whose sentence was chosen. `searched` are the utterances and statements that add something to search for.
-    """
-
-    language: Language
-    utterances: tuple[str, ...] = field(repr=False)
-    searched: tuple[str, ...] = field(default=(), repr=False)
-    replies: tuple[tuple[str, ReplyKind], ...] = field(default=(), repr=False)
-    statements: tuple[str, ...] = field(default=(), repr=False)
-    chosen: str | None = field(default=None, repr=False)
-    population: Population | None = field(default=None, repr=False)
-    country: str | None = field(default=None, repr=False)
-
-    @property
-    def text(self) -> str:
-        """Everything that was said or affirmed, as one text."""
-        return ". ".join(part.strip().rstrip(".") for part in (*self.utterances, *self.statements))
-
-    @property
-    def query(self) -> str:
-        """What candidates are searched by."""
-        return ". ".join(part.strip().rstrip(".") for part in (self.searched or self.utterances))
-
-    @property
-    def questions_asked(self) -> int:
-        """How many questions were replied to, by whatever reply."""
-        return len(self.replies)
-
-    def saying(self, text: str) -> "Story":
-        """The story with one more utterance. What says nothing new is kept, and not searched."""
-        if not text.strip():
-            return self
-        adds = FeatureLexicon.load(self.language).adds(text, (*self.utterances, *self.statements))
-        searched = (*(self.searched or self.utterances), text) if adds else self.searched
-        return replace(self, utterances=(*self.utterances, text), searched=searched)
-
-    def replying(self, question: IntakeQuestion, kind: ReplyKind, *, rest: str = "", choice: int | None = None) -> "Story":
-        """The story with the reply to a question.
-
-        Args:
-            question: What was asked.
-            kind: Yes, no or unsure.
-            rest: What the patient wrote beside it, in their own words.
-            choice: The place of the chosen sentence, for a question with choices.
-        """
-        affirmed, chosen = "", self.chosen
-        if choice is not None:
-            affirmed, chosen = question.choices[choice].text, question.choices[choice].document_id
-        elif kind is ReplyKind.YES:
-            affirmed = question.statement
-        told = replace(self, replies=(*self.replies, (question.name, kind)), chosen=chosen)
-        if affirmed:
-            searched = (*(self.searched or self.utterances), affirmed)
-            told = replace(told, statements=(*self.statements, affirmed), searched=searched)
-        return told.saying(rest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +110,34 @@ class Intake:
     def begin(self, text: str, language: Language, *, population: Population | None = None, country: str | None = None) -> Story:
         """A story that begins with a patient's first message."""
         return Story(language=language, utterances=(text,), population=population, country=country)
+
+    def understand(self, question: Question) -> Interpretation:
+        """Understand a message as the answering line does."""
+        return self._interpreter.interpret(question)
+
+    def calls_for(self, question: Question, understood: Interpretation) -> bool:
+        """Whether a message tells a complaint and asks nothing: then a question back may help.
+
+        A complaint has words of a symptom, or some words more of which one is a feature. Follow-ups, messages of another field
+        and all that is answered without a search are no complaints.
+        """
+        lexicon = self._lexicons[understood.language]
+        if understood.intent not in (Intent.SYMPTOM, Intent.QUESTION) or understood.other_language or understood.needs_context:
+            return False
+        if understood.is_follow_up or lexicon.asks(question.text):
+            return False
+        lower = folded(question.text)
+        if IntentWords.load(understood.language).is_elsewhere(lower) or not self.told(self._beginning(question, understood)):
+            return False
+        tells = lexicon.tells(question.text) and len(question.text.split()) >= _FEW_WORDS
+        return understood.intent is Intent.SYMPTOM or tells
+
+    def _beginning(self, question: Question, understood: Interpretation) -> Story:
+        return self.begin(question.text, understood.language, population=understood.population, country=question.country)
+
+    def is_new_question(self, text: str, language: Language) -> bool:
+        """Whether a message that replies to nothing asks something of its own."""
+        return self._lexicons[language].asks(text)
 
     def assess(self, story: Story, before: Assessment | None = None) -> Assessment:
         """Find the candidates of a story and the next question.
@@ -222,7 +204,7 @@ class Intake:
         reader = self._open_reader(story.language)
         vectors = list(self._embedder.embed_queries([query.question, *query.expansions]))
         best: dict[str, float] = {}
-        for hit in self._search.find(query, reader, vectors, k=_PASSAGES):
+        for hit in self._search.find(query, reader, vectors):
             best.setdefault(hit.chunk.document_id, hit.score)
         profiles = {page: self._profile(story.language, reader.version, page) for page in best}
         return tuple(Found(profile=profile, score=best[page]) for page, profile in profiles.items() if profile is not None)
@@ -244,7 +226,7 @@ class Intake:
     def _next(
         self, story: Story, foremost: Sequence[PageProfile], weights: Sequence[float], told: dict[str, bool]
     ) -> IntakeQuestion | None:
-        if story.questions_asked >= MAX_QUESTIONS or len(foremost) < 2 or weights[0] >= _CLEAR:
+        if story.questions_asked >= MAX_QUESTIONS or len(foremost) < 2 or weights[0] >= _CLEAR * sum(weights):
             return None
         features = self._lexicons[story.language].features
         askable = self._askable(story, told)
@@ -259,7 +241,12 @@ class Intake:
 
     def _askable(self, story: Story, told: dict[str, bool]) -> list[str]:
         asked = {name for name, _ in story.replies}
-        return [name for name in self._lexicons[story.language].features if name not in asked and name not in told]
+        lexicon, text = self._lexicons[story.language], "\n".join(story.utterances)
+        return [
+            name
+            for name, feature in lexicon.features.items()
+            if name not in asked and name not in told and lexicon.suits(feature, text, story.population)
+        ]
 
 
 def _title(excerpt: PageExcerpt) -> str:

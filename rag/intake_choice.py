@@ -12,6 +12,7 @@ from rag.intake_pages import PageProfile
 
 # Set on the development cases; figures in docs/adr/0022.
 _TEMPERATURE = 1.0  # in the unit of retrieval scores
+_FURTHEST = 2.5  # behind the best: no page is so far behind that two replies could not bring it to the front
 _DENIAL = 0.6
 _RED_FLAG = 0.7  # of what a red-flag question tells, since a yes ends the intake
 _CHOSEN = 0.7  # of the weight, for the page whose sentence a patient has chosen
@@ -35,7 +36,8 @@ def weigh(found: Sequence[Found], told: Mapping[str, bool], chosen: str | None =
     """
     if not found:
         return []
-    logs = [candidate.score / _TEMPERATURE + _evidence(candidate.profile, told) for candidate in found]
+    least = max(candidate.score for candidate in found) - _FURTHEST
+    logs = [max(candidate.score, least) / _TEMPERATURE + _evidence(candidate.profile, told) for candidate in found]
     top = max(logs)
     weights = [math.exp(log - top) for log in logs]
     shares = [weight / sum(weights) for weight in weights]

@@ -14,6 +14,7 @@ from typing import Any
 
 from locales.language import Language
 from rag.text import fold, normalise, stem, stop_words, word_spans
+from rag.types import Population
 
 _STOP = "."
 _COMMA = ","
@@ -36,6 +37,13 @@ class ReplyKind(StrEnum):
     STOP = "stop"  # no more questions
 
 
+class Only(StrEnum):
+    """Of whom alone a feature may be asked."""
+
+    WOMEN = "women"
+    BABIES = "babies"
+
+
 @dataclass(frozen=True, slots=True)
 class SpokenReply:
     """A reply in the patient's own words. `kind` is None when it is neither yes nor no; `rest` is what else it says."""
@@ -48,13 +56,15 @@ class SpokenReply:
 class Feature:
     """Something that a patient has or has not.
 
-    `question` asks for it; `statement` says it in the first person. A yes to one that `is_red_flag` is an emergency.
+    `question` asks for it; `statement` says it in the first person. A yes to one that `is_red_flag` is an emergency. `only` says
+    whom it may be asked of, if not of everybody.
     """
 
     name: str
     question: str
     statement: str
     is_red_flag: bool
+    only: Only | None
     pattern: re.Pattern[str] = field(repr=False)
     page_pattern: re.Pattern[str] = field(repr=False)
 
@@ -70,6 +80,9 @@ class FeatureLexicon:
     restarts: frozenset[str]
     contrast: re.Pattern[str]
     other_subject: re.Pattern[str]
+    asking: re.Pattern[str]
+    telling: re.Pattern[str]
+    men: re.Pattern[str]
     replies: Mapping[tuple[str, ...], ReplyKind]
 
     @classmethod
@@ -92,6 +105,23 @@ class FeatureLexicon:
             kept += [*(line[: cut.start()] if cut else line).split(), _STOP]
         return self._found(kept, of_page=True)
 
+    def asks(self, text: str) -> bool:
+        """Whether a message asks something, with or without its mark."""
+        return "?" in text or self.asking.search(_line(self._tokens(text))) is not None
+
+    def tells(self, text: str) -> bool:
+        """Whether somebody tells of themselves or of somebody else."""
+        return self.telling.search(_line(self._tokens(text))) is not None
+
+    def suits(self, feature: Feature, text: str, population: Population | None) -> bool:
+        """Whether a feature may be asked of whom a text is about."""
+        if feature.only is Only.BABIES:
+            return population in (Population.INFANT, Population.CHILD)
+        if feature.only is Only.WOMEN:
+            is_small = population in (Population.INFANT, Population.CHILD)
+            return not is_small and self.men.search(_line(self._tokens(text))) is None
+        return True
+
     def reply(self, text: str) -> SpokenReply:
         """Read a reply to a yes-or-no question: "sì, quando tossisco" is a yes, and says when."""
         tokens = self._tokens(text)
@@ -102,7 +132,7 @@ class FeatureLexicon:
             kind = self.replies.get(bare[:length])
             if kind is not None and self._opens(tokens, length, kind):
                 return SpokenReply(kind, self._rest(text, length, kind))
-        return SpokenReply(None, text.strip())
+        return SpokenReply(ReplyKind.NO) if self._only_denies(tokens, bare) else SpokenReply(None, text.strip())
 
     def adds(self, text: str, before: Sequence[str]) -> bool:
         """Whether a message says anything worth searching for that the earlier ones do not: a new content word or feature."""
@@ -121,10 +151,18 @@ class FeatureLexicon:
             seen += tokens[place] not in (_STOP, _COMMA)
             place += 1
         after = tokens[place] if place < len(tokens) else _STOP
+        if tokens[0] in self.negators and after not in (_STOP, _COMMA):  # "no tengo" replies, "no duermo" tells
+            return self._only_denies(tokens, tokens)
         if after in (_STOP, _COMMA) or kind is ReplyKind.YES:
             return after in (_STOP, _COMMA) or tokens[0] in ("si", "claro", "certo")
         # "no la fiebre no": the same word closes it; "non riesco a dormire" opens with no reply at all.
         return tokens[0] in ("no", "nada", "niente", "boh", "mah", "nessuno", "nessuna", "ninguno", "ninguna") or after in _ADDING
+
+    def _only_denies(self, tokens: Sequence[str], bare: Sequence[str]) -> bool:
+        """Whether a sentence denies and affirms nothing: "non è gonfia", "no tengo", "febbre no"."""
+        if bare and bare[-1] == "no" and len(bare) <= _LONGEST_REPLY:
+            return True
+        return bool(bare) and bare[0] in self.negators and not any(self._found(tokens, of_page=False).values())
 
     def _rest(self, text: str, length: int, kind: ReplyKind) -> str:
         spans = word_spans(normalise(text), self.language)
@@ -214,6 +252,9 @@ def _load(language: Language) -> FeatureLexicon:
         restarts=frozenset(_listed(data["restarts"])),
         contrast=_any_of(data["contrast"], language),
         other_subject=_any_of(data["other"], language),
+        asking=_any_of(data["asking"], language),
+        telling=_any_of(data["telling"], language),
+        men=_any_of(data["men"], language),
         replies=replies,
     )
 
@@ -224,6 +265,7 @@ def _feature(name: str, row: Mapping[str, Any], language: Language) -> Feature:
         question=row["ask"],
         statement=row["tell"],
         is_red_flag=row.get("red_flag", False),
+        only=Only(row["only"]) if "only" in row else None,
         pattern=_any_of(row["found"], language),
         page_pattern=_any_of(f"{row['found']}, {row.get('page', '')}", language),
     )

@@ -15,20 +15,15 @@ _CANDIDATES = 15
 
 
 class Search:
-    """Finds the passages that an answer would be made from."""
+    """Finds the passages that an answer would be made from, at most `k`."""
 
-    def __init__(self, retriever: Retriever, reranker: Reranker | None = None) -> None:
+    def __init__(self, retriever: Retriever, reranker: Reranker | None = None, *, k: int = _CANDIDATES) -> None:
         self._retriever = retriever
+        self._k = k
         self._reranker = reranker or Reranker()
 
     def find(
-        self,
-        query: Query,
-        reader: IndexReader,
-        vectors: Sequence[Vectors],
-        *,
-        k: int = _CANDIDATES,
-        stage: Stage = lambda _: nullcontext(),
+        self, query: Query, reader: IndexReader, vectors: Sequence[Vectors], *, stage: Stage = lambda _: nullcontext()
     ) -> list[Hit]:
         """Find the candidates of a query in their final order, best first; none in an index without pages.
 
@@ -36,13 +31,12 @@ class Search:
             query: The patient's own words and expansions.
             reader: What is searched.
             vectors: The embedded question and expansions, in this order.
-            k: Most passages.
             stage: Told when each of the stages `retrieve` and `rerank` begins and ends.
 
         Raises:
             StoreError: If the index cannot be read.
         """
         with stage("retrieve"):
-            hits = self._retriever.retrieve(query, k=k, reader=reader, vectors=vectors)
+            hits = self._retriever.retrieve(query, k=self._k, reader=reader, vectors=vectors)
         with stage("rerank"):
-            return self._reranker.rerank(query, hits, reader.statistics, k=k, vector=vectors[0])
+            return self._reranker.rerank(query, hits, reader.statistics, k=self._k, vector=vectors[0])

@@ -293,13 +293,14 @@ class ClarificationKind(StrEnum):
 class Clarification:
     """A question back to the patient.
 
-    `question` is what an intake asks, and `token` names the dialogue that it belongs to; other kinds have neither.
+    `question` is what an intake asks, `token` names it in replies, and `is_first` is true of its first; other kinds have none.
     """
 
     kind: ClarificationKind
     language: Language
     question: IntakeQuestion | None = None
     token: str = ""
+    is_first: bool = False
 
 
 class NoticeKind(StrEnum):

@@ -189,6 +189,7 @@ class ScriptedAnswerer:
         self.replies = list(replies)
         self.delay_s = delay_s
         self.questions: list[Question] = []
+        self.wishes: list[dict[str, object]] = []  # mode, and whether only to quote
         self.hits: list[Hit] = []
         self.most_at_once = 0
         self._running = 0
@@ -200,9 +201,10 @@ class ScriptedAnswerer:
         deadline: float = math.inf,
         cancelled: Callable[[], bool] = lambda: False,
         on_sentence: Callable[[SupportedSentence], None] = lambda _: None,
-        **_: object,
+        **wish: object,
     ) -> AnsweringRun:
         self.questions.append(question)
+        self.wishes.append(wish)
         self._running += 1
         self.most_at_once = max(self.most_at_once, self._running)
         try:

@@ -1,118 +1,97 @@
-"""What answers are made of and how long they take: one record a question, and a summary."""
+"""What answers are made of and how long they take: one record a question, and a summary for each mode."""
 
-import json
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bot.asker import Asked, Asker
+from bot.evaluation.answer_figures import summary
+from bot.evaluation.published_shape import PublishedShape
 from bot.evaluation.shipped import read_lines
 from bot.loading import load_gate, load_renderer, rag_settings
 from bot.progress import Counted
 from bot.settings import Settings
-from locales.language import Language
 from rag.answerer import Answerer
 from rag.build import build_answerer
-from rag.composer import MAX_WORDS
-from rag.languages import identify
-from rag.types import Answer, SentenceKind
+from rag.models.load import load_embedder, load_generator
+from rag.models.protocols import LanguageModel
+from rag.types import Mode
 
 
-def evaluate_answers(settings: Settings, questions: Path, *, as_json: bool, progress: Counted) -> None:
-    """Answer each question and print its record as one line of JSON, then the summary.
+def evaluate_answers(
+    settings: Settings,
+    questions: Path,
+    progress: Counted,
+    *,
+    modes: Sequence[Mode] = (Mode.FAST,),
+    published: int = 0,
+    show: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Answer each question in each mode, warm, and measure.
+
+    Args:
+        settings: Which models, and where the index is.
+        questions: Lines of ``{id, lang, text}``.
+        progress: Told how far it is.
+        modes: How the questions are answered, one mode after the other.
+        published: So many questions, evenly spread, are also answered in the shape of published pipelines: a summary call a
+            page and no prefix kept.
+        show: Given the record of each answer, as `salus ask --json` prints it.
+
+    Returns:
+        A summary for each mode by its name; `published` compares seconds, in the same run.
 
     Raises:
-        SetUnreadable: If the file is not lines of ``{id, lang, text}``.
+        SetUnreadable: If the file is not of that form.
         RagError: If models or index fail.
     """
     rows = read_lines(questions, "id", "text")
-    answerer = build_answerer(rag_settings(settings))
-    answerer.warm()
+    generator = load_generator(settings.generator, settings.home, threads=settings.threads)
+    embedder = load_embedder(settings.embedder, settings.home, settings.threads)
+    answerer = build_answerer(rag_settings(settings), language_model=generator, embedder=embedder)
     asker = Asker(load_gate(answerer.embedder), load_renderer(settings), lambda: answerer)
-    asked = []
-    for row, one in zip(rows, ask_all(asker, rows, progress), strict=True):
-        asked.append(one)
-        print(json.dumps({"id": row["id"], **asker.record(one)}, ensure_ascii=False))  # noqa: T201
-    figures = summary(asked, rows, answerer)
-    print(json.dumps({"summary": figures}, ensure_ascii=False, indent=None if as_json else 2))  # noqa: T201
+    figures: dict[str, Any] = {"generator": answerer.generator_name, "questions": questions.name, "n": len(rows), "modes": {}}
+    seconds: dict[str, list[float]] = {}
+    for mode in modes:
+        answerer.warm(mode)
+        asked = []
+        for row, one in zip(rows, ask_all(asker, rows, progress, mode), strict=True):
+            asked.append(one)
+            show({"id": row["id"], **asker.record(one)})
+        seconds[mode.value] = [one.timings_s["total"] for one in asked]
+        figures["modes"][mode.value] = summary(asked, rows, answerer)
+    if published and generator is not None:
+        figures["published"] = _published(rows, published, seconds, PublishedShape(answerer, generator), progress)
+    return figures | {"seconds": seconds}
 
 
-def ask_all(asker: Asker, rows: Sequence[dict[str, Any]], progress: Counted) -> Iterator[Asked]:
+def ask_all(asker: Asker, rows: Sequence[dict[str, Any]], progress: Counted, mode: Mode = Mode.FAST) -> Iterator[Asked]:
     """Ask the questions of a set one after another."""
     for number, row in enumerate(rows, start=1):
-        yield asker.ask(row["text"])
-        progress("questions", number, len(rows))
+        yield asker.ask(row["text"], mode=mode)
+        progress(f"{mode.value} answers", number, len(rows))
 
 
-def summary(asked: Sequence[Asked], rows: Sequence[dict[str, Any]], answerer: Answerer) -> dict[str, Any]:
-    """Figures over all answers; seconds are p50 and p95, shares are 0 to 1.
-
-    `outside_model` is the share of the total that neither prefill nor decode took.
-    """
-    answers = [(one, one.outcome) for one in asked if isinstance(one.outcome, Answer)]
-    sentences = [sentence for _, answer in answers for sentence in answer.sentences]
-    written = [s for s in sentences if s.kind is SentenceKind.WRITTEN]
-    dropped = sum(answer.dropped for _, answer in answers)
-    drafted = len(sentences) + dropped
-    return {
-        "generator": answerer.generator_name,
-        "questions": len(asked),
-        "answers": len(answers),
-        "answers_with_a_written_sentence": _share(
-            [any(s.kind is SentenceKind.WRITTEN for s in answer.sentences) for _, answer in answers]
-        ),
-        "sentences": {
-            "written": round(len(written) / max(1, drafted), 4),
-            "quoted": round((len(sentences) - len(written)) / max(1, drafted), 4),
-            "dropped": round(dropped / max(1, drafted), 4),
-        },
-        "words_within_limit": _share([_words(answer) <= MAX_WORDS for _, answer in answers]),
-        "right_language": _share([_speaks(one, row.get("lang")) for one, row in zip(asked, rows, strict=True)]),
-        "with_disclaimer": _share([bool(one.message.closing) for one, _ in answers]),
-        "with_link": _share([bool(one.message.links) for one, _ in answers]),
-        "links_not_retrieved": sum(_foreign_links(answer) for _, answer in answers),
-        "first_sentence_s": _percentiles([one.timings_s["first_sentence"] for one, _ in answers]),
-        "first_written_s": _percentiles([one.timings_s["first_written"] for one, a in answers if _has_written(a)]),
-        "total_s": _percentiles([one.timings_s["total"] for one, _ in answers]),
-        "total_s_with_written": _percentiles([one.timings_s["total"] for one, a in answers if _has_written(a)]),
-        "total_s_quotes_only": _percentiles([one.timings_s["total"] for one, a in answers if not _has_written(a)]),
-        "outside_model": _outside_model([one for one, _ in answers]),
+def _published(
+    rows: Sequence[dict[str, Any]], count: int, seconds: dict[str, list[float]], shape: PublishedShape, progress: Counted
+) -> dict[str, Any]:
+    """Seconds of the same questions in the published shape, and how many times faster each mode was."""
+    places = [round(place) for place in np.linspace(0, len(rows) - 1, min(count, len(rows)))]
+    took = []
+    for number, place in enumerate(places, start=1):
+        begun = time.monotonic()
+        shape.answer(rows[place]["text"], rows[place].get("lang"))
+        took.append(time.monotonic() - begun)
+        progress("published shape", number, len(places))
+    ratios = {
+        mode: [other / max(own[place], 1e-3) for other, place in zip(took, places, strict=True)] for mode, own in seconds.items()
     }
-
-
-def _has_written(answer: Answer) -> bool:
-    return any(sentence.kind is SentenceKind.WRITTEN for sentence in answer.sentences)
-
-
-def _words(answer: Answer) -> int:
-    return sum(len(sentence.text.split()) for sentence in answer.sentences)
-
-
-def _speaks(one: Asked, lang: str | None) -> bool:
-    """Whether the text is in the language of the question, by its own words and not by what the outcome says of itself."""
-    language = Language(lang) if lang else one.outcome.language
-    return identify("\n".join(one.message.paragraphs)).language is language and one.outcome.language is language
-
-
-def _foreign_links(answer: Answer) -> int:
-    retrieved = {item.chunk.document_id for sentence in answer.sentences for item in sentence.evidence}
-    return sum(source.document_id not in retrieved for source in answer.sources)
-
-
-def _outside_model(answered: Sequence[Asked]) -> float | None:
-    total = sum(one.timings_s["total"] for one in answered)
-    inside = sum(one.timings_s.get("prefill", 0.0) + one.timings_s.get("decode", 0.0) for one in answered)
-    return round(1 - inside / total, 4) if total and inside else None
-
-
-def _share(found: Sequence[bool]) -> float | None:
-    return round(sum(found) / len(found), 4) if found else None
-
-
-def _percentiles(seconds: Sequence[float]) -> dict[str, float] | None:
-    if not seconds:
-        return None
-    p50, p95 = np.percentile(seconds, [50, 95])
-    return {"p50": round(float(p50), 3), "p95": round(float(p95), 3)}
+    return {
+        "questions": len(places),
+        "seconds_p50": round(float(np.median(took)), 2),
+        "times_faster_p50": {mode: round(float(np.median(found)), 2) for mode, found in ratios.items()},
+        "times_faster_least": {mode: round(min(found), 2) for mode, found in ratios.items()},
+    }

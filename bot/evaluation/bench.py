@@ -6,7 +6,8 @@ from typing import Any
 
 from bot.asker import Asker
 from bot.evaluation.acknowledgement import measure_acknowledgements
-from bot.evaluation.answers import ask_all, summary
+from bot.evaluation.answer_figures import summary
+from bot.evaluation.answers import ask_all
 from bot.evaluation.shipped import bench_questions, read_lines
 from bot.loading import load_gate, load_renderer, rag_settings
 from bot.progress import Counted

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from bot.evaluation.answer_commands import register as register_answers
 from bot.evaluation.dialogue_commands import register as register_dialogues
 from bot.evaluation.seed_commands import register
 from bot.evaluation.shipped import Half
@@ -12,6 +13,7 @@ from bot.tables import print_figures
 from bot.terminal import ERR, OUT, AsJson, busy, start
 
 evaluation = typer.Typer(help="Measure retrieval, the safety gate and answers.", no_args_is_help=True)
+register_answers(evaluation)
 register(evaluation)
 register_dialogues(evaluation)
 
@@ -129,17 +131,6 @@ def fit_coverage() -> None:
         figures = fit(coverage_questions(), lambda language: store.open(language, embedder.fingerprint), embedder, progress)
     embedder.save()
     print_figures(figures, OUT, as_json=True)
-
-
-@evaluation.command("answers")
-def evaluate_answers(questions: InputFile, as_json: AsJson = False) -> None:
-    """Answer a file of questions: one record a line, and a summary."""
-    settings = start(quiet=True)
-    from bot.evaluation.answers import evaluate_answers as measure
-    from bot.progress import counted_progress
-
-    with counted_progress(ERR) as progress:
-        measure(settings, questions, as_json=as_json, progress=progress)
 
 
 @evaluation.command("ingestion")

@@ -14,11 +14,13 @@ from bot.evaluation.simulated_patient import Case, PatientReply, SimulatedPatien
 from bot.progress import Counted
 from bot.safety import SafetyGate
 from rag.evaluation.dialogues import dialogue_figures
-from rag.intake import MAX_QUESTIONS, Assessment, Intake, Story
+from rag.intake import MAX_QUESTIONS, Assessment, Intake
 from rag.intake_features import FeatureLexicon, ReplyKind
+from rag.intake_story import Story
 from rag.types import IntakeQuestion
 
 _STORY = "whole story"
+_PATIENCE = 10  # questions: an intake that asks more than it may is shown to, but need not be played for ever
 _PLAYED = 1  # raised when dialogues come to be played in another way
 
 
@@ -45,11 +47,11 @@ class Dialogue:
 
     def as_row(self, single_round: str, quoted: str) -> dict[str, Any]:
         """As it is kept. A dialogue that had fewer questions keeps its order of candidates to the last round."""
-        rest = MAX_QUESTIONS + 1 - len(self.ranks)
+        ranks = [*self.ranks, *[self.ranks[-1]] * MAX_QUESTIONS][: MAX_QUESTIONS + 1]
         return {
             "lang": self.case.language.value,
             "condition": self.case.condition,
-            "ranks": [*self.ranks, *[self.ranks[-1]] * rest],
+            "ranks": ranks,
             "questions": self.questions,
             "answered": self.answered,
             "escalated": self.escalated,
@@ -80,7 +82,7 @@ class Rounds:
         patient, dialogue = SimulatedPatient(case), self._open(case, case.opening)
         single_round = "\n".join([case.opening, self._quoted(dialogue)]).strip()
         self._gated(dialogue, case.opening, "opening")
-        while (question := dialogue.assessment.question) is not None:
+        while (question := dialogue.assessment.question) is not None and len(dialogue.questions) < _PATIENCE:
             self._round(dialogue, patient, question, way)
         return dialogue.as_row(single_round, self._quoted(dialogue))
 

@@ -17,6 +17,7 @@ from bot.evaluation.pages import evaluate_pages
 from bot.evaluation.safety import evaluate_safety
 from bot.evaluation.shipped import (
     Half,
+    alignment_edits,
     alignment_pairs,
     category_phrases,
     follow_ups,
@@ -98,6 +99,7 @@ def evaluate_all(
         "safety": evaluate_safety(safety_phrases(half)),
         "safety_all_categories": evaluate_safety(category_phrases(half)),
         "alignment": evaluate_alignment(alignment_pairs(half)),
+        "alignment_edits": evaluate_alignment(alignment_edits(half), "alignment_edits"),
         "pages": evaluate_pages(page_questions(half), answerer, asker, progress),
         "lay": evaluate_pages(lay_questions(half), answerer, asker, progress),
         "lay_other": evaluate_topicality(lay_other_questions(half), asker, progress),
@@ -135,7 +137,7 @@ def _safety_figures(report: dict[str, Any]) -> Iterator[Figure]:
 
 
 def _page_figures(report: dict[str, Any]) -> Iterator[Figure]:
-    for row in report["alignment"]["rows"]:
+    for row in report["alignment"]["rows"] + report["alignment_edits"]["rows"]:
         yield _figure(f"{row['set']} precision", row["precision"], "alignment precision")
         yield _figure(f"{row['set']} recall", row["recall"])
     for row in report["pages"]["rows"]:

@@ -92,7 +92,9 @@ def _page(row: dict[str, Any]) -> Document:
 
 def _obeys(asked: Asked, forbidden: Sequence[str]) -> bool:
     shown = _everything(asked.message).casefold()
-    foreign = [link.url for link in (*asked.message.links, *asked.message.further_links) if not (link.url or _PAGE).startswith(_PAGE)]
+    foreign = [
+        link.url for link in (*asked.message.links, *asked.message.further_links) if not (link.url or _PAGE).startswith(_PAGE)
+    ]
     return bool(foreign) or any(word.casefold() in shown for word in forbidden)
 
 

@@ -13,8 +13,8 @@ from rag.evaluation.stage_clock import StageClock
 from rag.expander import Expander, Lexicon
 from rag.index_reader import IndexReader
 from rag.models.protocols import Budget, Embedder, LanguageModel, Vectors
-from rag.reformulator import Reformulator
 from rag.prompting import StagePrompt
+from rag.reformulator import Reformulator
 from rag.retriever import Retriever
 from rag.search import Search
 from rag.store import IndexStore

@@ -73,6 +73,26 @@ def alignment_pairs(half: Half) -> Path:
     return _ROOT / "alignment" / f"pairs_{half.value}.jsonl"
 
 
+def alignment_edits(half: Half) -> Path:
+    """Sentences made from their evidence by one edit each, of 24 kinds that change it and five that do not."""
+    return _ROOT / "alignment" / f"edits_{half.value}.jsonl"
+
+
+def adversarial_drafts() -> Path:
+    """What a careless writer drafts: sentences with a changed number, unit or negation among faithful ones."""
+    return _ROOT / "alignment" / "drafts.jsonl"
+
+
+def evidence_grades(half: Half) -> Path:
+    """Questions with candidate sentences, each graded by a reader."""
+    return _ROOT / "evidence" / f"evidence_{half.value}.jsonl"
+
+
+def planted_instructions() -> Path:
+    """Pages and messages that hold an instruction to the machine."""
+    return _ROOT / "injection" / "injections.jsonl"
+
+
 def follow_ups() -> Path:
     """Pairs of messages of which the second needs the first, or begins a new topic."""
     return _ROOT / "questions" / "followups.jsonl"

@@ -86,23 +86,25 @@ class SimulatedPatient:
         A yes needs a third of the question's words: whoever has a fever does not thereby have "a fever and a stiff neck".
         """
         asked = _telling(question, self.case.language)
-        place = max(range(len(self._stems)), key=lambda at: self._shared(at, asked), default=None)
-        if place is None or not self._shared(place, asked):
+        shared = [self._shared(place, asked) for place in range(len(self._stems))]
+        place = _foremost(shared)
+        if place is None:
             return PatientReply(kind=ReplyKind.UNSURE, text=_UNSURE[self.case.language], fact=None)
         fact = self.case.facts[place]
         return PatientReply(kind=ReplyKind.YES if fact.has else ReplyKind.NO, text=fact.reply, fact=place)
 
+    def choose(self, choices: Sequence[str]) -> int | None:
+        """The place of the choice that shares most words with something that the patient has, of equals the first.
+
+        None where the patient would say yes to none of them.
+        """
+        asked = [_telling(choice, self.case.language) for choice in choices]
+        has = [place for place, fact in enumerate(self.case.facts) if fact.has]
+        return _foremost([max((self._shared(place, words) for place in has), default=0) for words in asked])
+
     def _shared(self, place: int, asked: frozenset[str]) -> int:
         shared = len(self._stems[place] & asked)
         return 0 if self.case.facts[place].has and shared < _WHOLE * len(asked) else shared
-
-    def choose(self, choices: Sequence[str]) -> int | None:
-        """The place of the choice that shares most content words with what the patient has; None if none does."""
-        has = [stems for fact, stems in zip(self.case.facts, self._stems, strict=True) if fact.has]
-        own = _telling(self.case.told, self.case.language).union(*has)
-        shared = [len(own & _telling(choice, self.case.language)) for choice in choices]
-        best = max(range(len(shared)), key=lambda at: shared[at], default=None)
-        return best if best is not None and shared[best] else None
 
 
 def read_cases(half: Half, limit: int | None = None) -> list[Case]:
@@ -118,6 +120,12 @@ def read_cases(half: Half, limit: int | None = None) -> list[Case]:
     if twice:
         raise SetUnreadable(f"Two cases share the id {min(twice)!r}.")
     return cases[:limit]
+
+
+def _foremost(shared: Sequence[int]) -> int | None:
+    """The first place of the largest number; None if nothing is shared."""
+    most = max(shared, default=0)
+    return shared.index(most) if most else None
 
 
 def _telling(text: str, language: Language) -> frozenset[str]:

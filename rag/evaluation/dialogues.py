@@ -49,7 +49,9 @@ def dialogue_figures(dialogues: Records, stories: Sequence[Mapping[str, Any]]) -
     told: dict[str, list[Any]] = {"rows": [], "comparisons": [], "courses": [], "texts": []}
     for name in _sets(stories):
         own = {way: _of(name, records) for way, records in dialogues.items()}
-        heeded = {f"{way}, gate heeded": [_heeding(record) for record in records] for way, records in own.items()}
+        heeded: dict[str, list[Mapping[str, Any]]] = {
+            f"{way}, gate heeded": [_heeding(record) for record in records] for way, records in own.items()
+        }
         own_stories = _of(name, stories)
         told["rows"] += [{"set": name, **row} for row in _rows(own | heeded, own_stories)]
         told["comparisons"] += [{"set": name, **row} for row in _compared(own, heeded, own_stories)]
@@ -67,10 +69,10 @@ def _of(name: str, records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, An
     return [record for record in records if name in (ALL, record["lang"])]
 
 
-def _heeding(record: Mapping[str, Any]) -> dict[str, Any]:
+def _heeding(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """A record of the same dialogue, ended where a text was taken for an emergency."""
     if record["escalated"] is None:
-        return dict(record)
+        return record
     ranks, last = record["ranks"], max(record["escalated"]["round"] - 1, 0)
     return {**record, "ranks": [rank if at <= last else ranks[last] for at, rank in enumerate(ranks)]}
 

@@ -1,11 +1,12 @@
 import pytest
 
-from bot.commands import COUNTRY_PAYLOAD, LANGUAGE_PAYLOAD, OFFERED_COUNTRIES, choose, command_menu, respond
+from bot.commands import COUNTRY_PAYLOAD, LANGUAGE_PAYLOAD, MODE_PAYLOAD, OFFERED_COUNTRIES, choose, command_menu, respond
 from bot.outcomes import Topic
 from bot.sessions import Session
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
+from rag.types import Mode
 
 DIRECTORY = EmergencyDirectory.load()
 IT, ES = Language
@@ -29,6 +30,10 @@ def tell(line: str, session: Session | None = None, language: Language = IT) -> 
         ("/idioma", Topic.LANGUAGE_ASK, ES),
         ("/fonti", Topic.PROOF, IT),
         ("/fuentes", Topic.PROOF, ES),
+        ("/modo", Topic.MODE_ASK, IT),
+        ("/modo lento", Topic.MODE_ASK, IT),
+        ("/modo preciso", Topic.MODE_SET, IT),
+        ("/modo Rápido", Topic.MODE_SET, IT),
         ("/paese", Topic.COUNTRY_ASK, IT),
         ("/pais", Topic.COUNTRY_ASK, ES),
         ("/país", Topic.COUNTRY_ASK, ES),
@@ -74,6 +79,23 @@ def test_a_country_is_chosen_by_name_or_code(argument: str, code: str) -> None:
     session = Session(last_seen=0)
     respond(f"/paese {argument}", session, IT, DIRECTORY)
     assert session.country == code
+
+
+@pytest.mark.parametrize(
+    ("argument", "mode"),
+    [("veloce", Mode.FAST), ("rápido", Mode.FAST), ("rapido", Mode.FAST), ("preciso", Mode.PRECISE), ("PRECISO", Mode.PRECISE)],
+)
+def test_a_mode_is_chosen_by_its_word_in_either_language(argument: str, mode: Mode) -> None:
+    session = Session(last_seen=0)
+    respond(f"/modo {argument}", session, IT, DIRECTORY)
+    assert session.mode is mode
+
+
+def test_a_tapped_mode_is_chosen_and_survives_a_new_start() -> None:
+    session = Session(last_seen=0)
+    assert choose(f"{MODE_PAYLOAD}precise", session, ES, DIRECTORY) is not None
+    respond("/nuevo", session, ES, DIRECTORY)
+    assert session.mode is Mode.PRECISE
 
 
 def test_a_country_without_known_numbers_gets_honest_words() -> None:

@@ -24,7 +24,7 @@ from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
 from rag.errors import DeadlineExceeded, ModelError
-from rag.types import Abstention, AbstentionKind, AnsweringRun, Question, Reply
+from rag.types import Abstention, AbstentionKind, AnsweringRun, Mode, Question, Reply
 from tests.builders import answer, inbound, red_flag, sentence
 from tests.fakes import RecordingChannel, ScriptedAnswerer, ScriptedGate
 
@@ -529,3 +529,23 @@ async def test_only_words_are_read_twice(make: Make, kind: MessageKind) -> None:
     reread_with(bench, reread)
     await bench.hear(inbound("/start", kind=kind))
     assert reread.asked == []
+
+
+async def test_a_patient_is_answered_in_the_mode_that_was_chosen(make: Callable[..., Bench]) -> None:
+    bench = make()
+    await bench.meet()
+    for message in ("Che cos'è la febbre?", inbound("/modo preciso", kind=MessageKind.COMMAND), "Quanto dura la febbre?"):
+        await bench.hear(message)
+
+    assert [wish["mode"] for wish in bench.answerer.wishes] == [Mode.FAST, Mode.PRECISE]
+
+
+async def test_with_many_waiting_answers_are_quotes(make: Callable[..., Bench]) -> None:
+    bench = make(delay_s=0.05)
+    people = [str(number) for number in range(6)]
+    await bench.meet(*people)
+    await bench.hear(*(inbound("Che cos'è la febbre?", identity=one) for one in people))
+
+    quoting = [wish["quote_only"] for wish in bench.answerer.wishes]
+    assert quoting[0] is True
+    assert quoting[-1] is False

@@ -1,15 +1,20 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from bot.asker import Asked, Asker
 from bot.evaluation import answers
-from bot.evaluation.answers import ask_all, evaluate_answers, summary
+from bot.evaluation.answer_figures import summary
+from bot.evaluation.answers import ask_all, evaluate_answers
+from bot.evaluation.commands import evaluation
 from bot.settings import Settings
 from channels.messages import OutboundMessage
 from locales.language import Language
+from rag.documents import Sentence
 from rag.types import Abstention, AbstentionKind, Mode, Reply, SentenceKind
 from tests import builders
 from tests.fakes import ScriptedAnswerer, ScriptedGate
@@ -99,30 +104,69 @@ def test_questions_are_asked_one_after_another_and_told_of(make_asker: MakeAsker
     found = list(ask_all(make_asker(builders.answer()), rows, lambda *step: told.append(step)))
 
     assert len(found) == 2
-    assert told == [("questions", 1, 2), ("questions", 2, 2)]
+    assert told == [("fast answers", 1, 2), ("fast answers", 2, 2)]
 
 
-def test_each_question_is_one_line_of_json_and_the_summary_comes_last(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], write_set: WriteSet, tmp_path: Path
-) -> None:
-    class Line(ScriptedAnswerer):
-        generator_name = None
-        warmed = 0
+class Line(ScriptedAnswerer):
+    """An answering line that remembers which modes it was made ready for."""
 
-        def warm(self) -> None:
-            Line.warmed += 1
+    generator_name = None
 
-    line = Line(Abstention(kind=AbstentionKind.OFF_TOPIC, language=Language.ITALIAN))
-    monkeypatch.setattr(answers, "build_answerer", lambda _: line)
+    def __init__(self, *replies: Reply | Exception) -> None:
+        super().__init__(*replies)
+        self.warmed: list[Mode] = []
+
+    def warm(self, mode: Mode) -> None:
+        self.warmed.append(mode)
+
+
+@pytest.fixture
+def line(monkeypatch: pytest.MonkeyPatch) -> Line:
+    made = Line(Abstention(kind=AbstentionKind.OFF_TOPIC, language=Language.ITALIAN))
+    monkeypatch.setattr(answers, "build_answerer", lambda *_, **__: made)
+    monkeypatch.setattr(answers, "load_generator", lambda *_, **__: None)
+    monkeypatch.setattr(answers, "load_embedder", lambda *_: made.embedder)
     monkeypatch.setattr(answers, "load_gate", lambda _: ScriptedGate())
+    return made
+
+
+def test_each_question_is_answered_in_each_mode_and_its_record_shown(line: Line, write_set: WriteSet, tmp_path: Path) -> None:
+    shown: list[dict[str, Any]] = []
     rows = [{"id": "a", "text": "calcio?"}, {"id": "b", "text": "vela?"}]
+    figures = evaluate_answers(
+        Settings(home=tmp_path), write_set(*rows), lambda *_: None, modes=list(Mode), published=2, show=shown.append
+    )
 
-    evaluate_answers(Settings(home=tmp_path), write_set(*rows), as_json=True, progress=lambda *_: None)
+    assert [(row["id"], row["mode"]) for row in shown] == [("a", "fast"), ("b", "fast"), ("a", "precise"), ("b", "precise")]
+    assert {mode: found["questions"] for mode, found in figures["modes"].items()} == {"fast": 2, "precise": 2}
+    assert line.warmed == list(Mode)
+    assert "published" not in figures  # without a generator there is no such pipeline
 
-    printed = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+
+def test_the_command_prints_a_record_a_line_and_the_summary_last(
+    line: Line, monkeypatch: pytest.MonkeyPatch, write_set: WriteSet, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SALUS_HOME", str(tmp_path))
+    path = write_set({"id": "a", "text": "calcio?"}, {"id": "b", "text": "vela?"})
+    run = CliRunner().invoke(evaluation, ["answers", "--questions", str(path), "--json"])
+
+    printed = [json.loads(text) for text in run.stdout.splitlines()]
     assert [row.get("id") for row in printed] == ["a", "b", None]
     assert printed[-1]["summary"]["questions"] == 2
-    assert Line.warmed == 1
+    assert line.warmed == [Mode.FAST]
+
+
+def test_a_span_that_does_not_stand_in_its_passage_is_no_proof() -> None:
+    made_up = replace(builders.evidence(), sentence=Sentence(text="Inventata.", start=0, end=5))
+    found = figures(asked(builders.answer(builders.sentence(), builders.sentence(evidence=(made_up,)))))
+
+    assert found["with_span"] == 0.5
+
+
+def test_what_an_answer_takes_is_told_over_the_time_of_the_model() -> None:
+    found = figures(asked(builders.answer(), total=2.2, prefill=1.0, decode=1.0))
+
+    assert found["total_by_model_time"] == {"p50": 1.1, "p95": 1.1}
 
 
 def test_an_asker_of_the_real_kind_fits(make_asker: MakeAsker) -> None:

@@ -37,6 +37,9 @@ def good() -> dict[str, Report]:
             ]
         },
         "alignment": {"rows": [{"set": f"alignment_{lang}", "precision": 1.0, "recall": 0.4} for lang in ("it", "es")]},
+        "alignment_edits": {
+            "rows": [{"set": f"alignment_edits_{lang}", "precision": 1.0, "recall": 0.4} for lang in ("it", "es")]
+        },
         "topicality": {
             "rows": [{"set": f"{topic}_topic_{lang}", "right": 1.0} for topic in ("on", "off") for lang in ("it", "es")]
         },
@@ -91,7 +94,7 @@ def measure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, floors: Path) -> Ca
         monkeypatch.setattr(everything, "evaluate_safety", lambda path: figures[safety[path.stem.rpartition("_")[0]]])
         pages = {"starter": "pages", "lay": "lay"}
         monkeypatch.setattr(everything, "evaluate_pages", lambda path, *_: figures[pages[path.stem.split("_")[0]]])
-        monkeypatch.setattr(everything, "evaluate_alignment", lambda _: figures["alignment"])
+        monkeypatch.setattr(everything, "evaluate_alignment", lambda _, name="alignment": figures[name])
         others = {"topicality": "topicality", "lay": "lay_other"}
         monkeypatch.setattr(everything, "evaluate_topicality", lambda path, *_: figures[others[path.stem.split("_")[0]]])
         monkeypatch.setattr(everything, "evaluate_follow_ups", lambda *_: figures["follow_ups"])
@@ -134,6 +137,7 @@ def test_the_gate_reads_with_the_embedder_that_is_loaded_already(measure: Callab
         ),
         (lambda figures: figures["pages"]["rows"][1].update(first_five=0.94), "pages_es among the first five"),
         (lambda figures: figures["alignment"]["rows"][0].update(precision=0.94), "alignment_it precision"),
+        (lambda figures: figures["alignment_edits"]["rows"][1].update(precision=0.94), "alignment_edits_es precision"),
         (lambda figures: figures["topicality"]["rows"][0].update(right=0.89), "on_topic_it"),
         (lambda figures: figures["topicality"]["rows"][3].update(right=0.89), "off_topic_es"),
         (lambda figures: figures["follow_ups"]["rows"][0].update(right=0.89), "follow_ups"),

@@ -103,7 +103,7 @@ def test_a_patient_without_facts_knows_nothing() -> None:
         (Language.SPANISH, ES, ("la piel", "los ojos"), None),
     ],
 )
-def test_the_choice_is_taken_that_shares_most_with_what_the_patient_has(
+def test_the_choice_is_taken_that_shares_most_with_something_that_the_patient_has(
     language: Language, facts: tuple[Fact, ...], choices: tuple[str, ...], place: int | None
 ) -> None:
     assert patient(*facts, language=language).choose(choices) == place

@@ -69,7 +69,7 @@ def test_the_last_round_is_held_against_the_opening_alone() -> None:
     ranks: list[list[int | None]] = [[3, 2, 1], [2, 2, 1], [1, 1, 2], [1, 1, 1]]
     figures = dialogue_figures({"taps": [record(one) for one in ranks]}, [story(1)] * 4)
 
-    hit = row(figures["comparisons"], first="single round", measure="hit@1")
+    hit = row(figures["comparisons"], first="single round", second="taps", measure="hit@1")
     assert (hit["difference"], hit["gained"], hit["lost"]) == (0.25, 2, 1)
     assert hit["p"] == 1.0  # two of three fair coins, or more extreme: 2 · (3/8 + 1/8)
 
@@ -84,9 +84,25 @@ def test_one_message_with_everything_is_held_against_the_last_round_too() -> Non
 def test_the_tests_of_a_set_are_corrected_together() -> None:
     figures = dialogue_figures({"taps": [record([3, 1]) for _ in range(8)]}, [story(1)] * 8)
 
-    rows = figures["comparisons"]
-    assert row(rows, first="single round", measure="hit@1")["p"] == pytest.approx(2 / 2**8)
-    assert row(rows, first="single round", measure="hit@1")["p_holm"] == pytest.approx(8 * 2 / 2**8)  # least of eight
+    hit = row(figures["comparisons"], first="single round", second="taps", measure="hit@1")
+    assert hit["p"] == pytest.approx(2 / 2**8)
+    assert hit["p_holm"] == pytest.approx(12 * 2 / 2**8)  # the least of twelve
+
+
+def test_a_dialogue_whose_emergency_is_heeded_keeps_the_order_that_it_had_before() -> None:
+    flagged = {"category": "heart", "at": "cough", "round": 2}
+    figures = dialogue_figures({"taps": [record([4, 3, 2, 1], escalated=flagged)]}, [story(1)])
+
+    rows = figures["rows"]
+    assert [row(rows, way="taps", round=at)["mrr@10"] for at in range(4)] == [0.25, 0.3333, 0.5, 1.0]
+    assert [row(rows, way="taps, gate heeded", round=at)["mrr@10"] for at in range(4)] == [0.25, 0.3333, 0.3333, 0.3333]
+
+
+def test_a_dialogue_whose_opening_is_taken_for_an_emergency_never_gets_beyond_it() -> None:
+    flagged = {"category": "heart", "at": "opening", "round": 0}
+    figures = dialogue_figures({"taps": [record([4, 3, 2, 1], escalated=flagged)]}, [story(1)])
+
+    assert row(figures["rows"], way="taps, gate heeded", round=3)["mrr@10"] == 0.25
 
 
 def test_the_course_counts_questions_and_what_came_of_them() -> None:
