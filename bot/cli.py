@@ -74,7 +74,13 @@ def ask(
         answer = TerminalAnswer(OUT, status)
         on_growth = answer.grow if settings.streaming and not as_json else None
         asker = Asker(load_gate(), load_renderer(settings), lambda: _open_answerer(settings), country=country)
-        asked = asker.ask(question, language=lang, mode=mode or settings.mode, deadline_s=settings.answer_deadline_s, on_growth=on_growth)
+        asked = asker.ask(
+            question,
+            language=lang,
+            mode=mode or settings.mode,
+            deadline_s=settings.answer_deadline_s,
+            on_growth=on_growth,
+        )
     if as_json:
         print(json.dumps(asker.record(asked), ensure_ascii=False, indent=2))  # noqa: T201
         return

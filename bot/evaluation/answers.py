@@ -14,10 +14,8 @@ from bot.evaluation.shipped import read_lines
 from bot.loading import load_gate, load_renderer, rag_settings
 from bot.progress import Counted
 from bot.settings import Settings
-from rag.answerer import Answerer
 from rag.build import build_answerer
 from rag.models.load import load_embedder, load_generator
-from rag.models.protocols import LanguageModel
 from rag.types import Mode
 
 

@@ -1,4 +1,4 @@
-"""An answer in the shape of published pipelines, for its seconds: expand, retrieve, a summary call a page, write, nothing kept."""
+"""An answer in the shape of published pipelines, for its seconds: a summary call a page, and no prefix kept."""
 
 from collections.abc import Iterator
 from typing import Any

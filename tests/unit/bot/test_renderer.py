@@ -213,7 +213,7 @@ def test_only_a_health_question_without_an_answer_gets_the_helpline() -> None:
 @pytest.mark.parametrize("language", list(Language))
 @pytest.mark.parametrize("topic", list(Topic))
 def test_every_notice_has_words_on_every_messenger(topic: Topic, language: Language, platform: Platform) -> None:
-    notice = Notice(topic=topic, language=language, values={"k": "3", "country": "MX"})
+    notice = Notice(topic=topic, language=language, values={"k": "3", "country": "MX", "mode": "precise"})
     message = renderer().render(notice, reader(platform=platform))
     assert all(message.paragraphs)
     assert "{" not in everything(message)
@@ -276,3 +276,20 @@ def test_a_list_stands_on_its_own_lines() -> None:
 
 def test_a_missing_file_leaves_the_documents_name(tmp_path: Path) -> None:
     assert SourceAddresses(None).link(source(url=None)).label == "Febbre — Editore · starter-it-fever"
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_an_answer_made_in_haste_says_so_below_its_sentences(language: Language) -> None:
+    plain = renderer().render(answer(language=language), reader())
+    hurried = renderer().render(answer(language=language, hurried=True), reader())
+    assert hurried.paragraphs[: len(plain.paragraphs)] == plain.paragraphs
+    assert len(hurried.paragraphs) == len(plain.paragraphs) + 1
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_a_page_whose_sentence_is_too_long_is_pointed_to_and_not_cut(language: Language) -> None:
+    abstention = Abstention(kind=AbstentionKind.ONLY_LINK, language=language, sources=(source(language=language),))
+    message = renderer().render(abstention, reader())
+    assert [link.url for link in message.links] == ["https://esempio.it/febbre"]
+    assert message.links_heading
+    assert "{" not in everything(message)

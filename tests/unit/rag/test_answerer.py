@@ -3,8 +3,7 @@ from tests import builders
 
 
 def test_a_list_is_quoted_and_not_given_to_the_generator_to_join() -> None:
-    opening, whole_list, after = (
-        builders.evidence("La febbre è una difesa."),
+    whole_list, after = (
         builders.evidence("Chiami il medico se: " + "; ".join(f"segno numero {n} che dura" for n in range(8)) + "."),
         builders.evidence("Beva spesso."),
     )
