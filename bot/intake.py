@@ -19,7 +19,8 @@ from channels.messages import InboundMessage, MessageKind
 from locales.language import Language
 from rag.errors import IndexMissing
 from rag.intake import Assessment, Intake, as_question
-from rag.intake_features import FeatureLexicon, ReplyKind
+from rag.intake_features import ReplyKind
+from rag.intake_replies import read_reply
 from rag.intake_story import Story
 from rag.types import AnsweringRun, Clarification, IntakeQuestion, Intent, Interpretation, Question
 
@@ -45,14 +46,14 @@ class Reads(Protocol):
 class Step:
     """What a message means for an intake: the beginning of one where there is no dialogue, else a reply, or further words.
 
-    `kind` is None for words that are neither yes nor no; `choice` is the place of a chosen sentence.
+    `kind` is None only where there is no dialogue; `chosen` are the places of what was chosen.
     """
 
     at: float
     dialogue: Dialogue | None = field(default=None, repr=False)
     kind: ReplyKind | None = None
     words: str = field(default="", repr=False)
-    choice: int | None = field(default=None, repr=False)
+    chosen: tuple[int, ...] = field(default=(), repr=False)
 
 
 def next_step(
@@ -197,13 +198,9 @@ def _told(step: Step) -> Story:
     """The story after a step of its dialogue."""
     assert step.dialogue is not None  # noqa: S101 - a caller's mistake
     story, question = step.dialogue.story, step.dialogue.question
-    if step.kind is ReplyKind.STOP:
+    if step.kind is ReplyKind.STOP or step.kind is None:
         return story
-    if step.kind is None:  # further words count as a reply, so that no more than three questions are asked
-        said = FeatureLexicon.load(story.language).told(step.words).get(question.name)
-        kind = ReplyKind.UNSURE if said is None else ReplyKind.YES if said else ReplyKind.NO
-        return story.replying(question, kind, rest=step.words)
-    return story.replying(question, step.kind, rest=step.words, choice=step.choice)
+    return story.replying(question, step.kind, rest=step.words, choice=step.chosen)
 
 
 def _tapped(text: str, dialogue: Dialogue, now: float) -> Step | None:
@@ -211,25 +208,22 @@ def _tapped(text: str, dialogue: Dialogue, now: float) -> Step | None:
     if token != dialogue.token:
         return None
     if reply.isdigit() and int(reply) < len(dialogue.question.choices):
-        return Step(at=now, dialogue=dialogue, kind=ReplyKind.YES, choice=int(reply))
-    kind = ReplyKind.NO if reply == NONE_OF_THEM else ReplyKind(reply) if reply in set(ReplyKind) else None
+        return Step(at=now, dialogue=dialogue, kind=ReplyKind.YES, chosen=(int(reply),))
+    kind = ReplyKind.UNSURE if reply == NONE_OF_THEM else ReplyKind(reply) if reply in set(ReplyKind) else None
     return None if kind is None else Step(at=now, dialogue=dialogue, kind=kind)
 
 
 def _typed(text: str, dialogue: Dialogue, now: float) -> Step:
-    spoken = FeatureLexicon.load(dialogue.story.language).reply(text)
-    kind, words = spoken.kind, spoken.rest
-    if kind is ReplyKind.YES and dialogue.question.choices:  # "yes" chooses none of several sentences
-        kind = ReplyKind.UNSURE
-    return Step(at=now, dialogue=dialogue, kind=kind, words=words)
+    """What words reply: further words count as a reply, so that no more than three questions are asked."""
+    spoken = read_reply(dialogue.question, text, dialogue.story.language)
+    return Step(at=now, dialogue=dialogue, kind=spoken.kind, words=spoken.rest, chosen=spoken.chosen)
 
 
 def _affirmed(step: object) -> str:
     """What a step affirms in the patient's stead."""
     if not isinstance(step, Step) or step.dialogue is None or step.kind is not ReplyKind.YES:
         return ""
-    question = step.dialogue.question
-    return question.choices[step.choice].text if step.choice is not None else question.statement
+    return ". ".join(step.dialogue.question.affirmed(step.chosen))
 
 
 def _first(joined: GateReading, reading: GateReading) -> GateReading:

@@ -11,13 +11,13 @@ from rag.types import Clarification, Overview, PageExcerpt
 
 PAYLOAD: Final = "intake:"
 NONE_OF_THEM: Final = "none"
-"""The reply of a patient who finds none of the offered sentences alike."""
+"""The reply of a patient who has none of what is offered, or does not know."""
 
 _REPLIES = (ReplyKind.YES, ReplyKind.NO, ReplyKind.UNSURE)
 
 
 def clarification_message(clarification: Clarification, catalog: Catalog) -> OutboundMessage:
-    """A question with what can be tapped: yes, no and unsure, or the sentences to choose from, and always the way out."""
+    """A question with what can be tapped: yes, no and unsure, or what to choose from, and always the way out."""
     question, language = clarification.question, clarification.language
     assert question is not None  # noqa: S101 - an intake's clarification has one
     opening = (catalog.text(language, "intake.opening"),) if clarification.is_first else ()

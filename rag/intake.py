@@ -13,9 +13,10 @@ from typing import Final
 from locales.language import Language
 from rag.expander import Expander
 from rag.index_reader import IndexReader
-from rag.intake_choice import Found, best_question, information, weigh
+from rag.intake_choice import Found, information, weigh
 from rag.intake_features import FeatureLexicon, ReplyKind
 from rag.intake_pages import PageProfile, TreeOf, read_profile
+from rag.intake_questions import next_question
 from rag.intake_sentences import ALIKE, alike_question, excerpt
 from rag.intake_story import Story
 from rag.intents import IntentWords, folded
@@ -37,12 +38,13 @@ from rag.types import (
 
 MAX_QUESTIONS: Final = 3
 FOREMOST: Final = 5
-"""Candidates that a question is chosen for, and pages that are shown at most."""
+"""Candidates that are compared, and pages that are shown, at most."""
 
 PASSAGES: Final = 60
 """Passages that are searched for candidates: some forty pages."""
 
-_LEAST_BITS = 0.1
+_ASKED_ABOUT = 15  # candidates that a choice of features is made up for
+_IN_VAIN = 2  # questions that teach nothing, one after the other, and no more are asked
 _CLEAR = 0.8  # a first candidate with this share of what the foremost weigh needs no question
 _SHARED = 0.5  # candidates that name a feature, of the foremost, for it to be shared
 _PROFILES = 20_000
@@ -156,8 +158,8 @@ class Intake:
         told = self.told(story)
         weights = weigh(found, told, story.chosen)
         ranked = sorted(zip(found, weights, strict=True), key=lambda pair: -pair[1])
-        foremost, shares = [pair[0].profile for pair in ranked[:FOREMOST]], [pair[1] for pair in ranked[:FOREMOST]]
-        shared, apart = self._analyse(foremost, shares, told, story)
+        profiles, shares = [pair[0].profile for pair in ranked], [pair[1] for pair in ranked]
+        shared, apart = self._analyse(profiles[:FOREMOST], shares[:FOREMOST], told, story)
         return Assessment(
             query=story.query,
             candidates=tuple(
@@ -166,7 +168,7 @@ class Intake:
             ),
             shared=shared,
             apart=apart,
-            question=self._next(story, foremost, shares, told),
+            question=self._next(story, profiles[:_ASKED_ABOUT], shares[:_ASKED_ABOUT], told),
             found=tuple(found),
         )
 
@@ -191,7 +193,7 @@ class Intake:
         lexicon = self._lexicons[story.language]
         expanded = self._expand(story).expansions
         own = lexicon.told("\n".join((*story.utterances, *expanded)))
-        replied = {name: kind is ReplyKind.YES for name, kind in story.replies if kind in (ReplyKind.YES, ReplyKind.NO)}
+        replied = {name: kind is ReplyKind.YES for name, kind in story.asked if kind in (ReplyKind.YES, ReplyKind.NO)}
         return own | {name: has for name, has in replied.items() if name in lexicon.features}
 
     def _expand(self, story: Story) -> Query:
@@ -224,23 +226,19 @@ class Intake:
         return shared, tuple(sorted(open_ones, key=lambda name: -information(name, foremost, weights)))
 
     def _next(
-        self, story: Story, foremost: Sequence[PageProfile], weights: Sequence[float], told: dict[str, bool]
+        self, story: Story, profiles: Sequence[PageProfile], weights: Sequence[float], told: dict[str, bool]
     ) -> IntakeQuestion | None:
-        if story.questions_asked >= MAX_QUESTIONS or len(foremost) < 2 or weights[0] >= _CLEAR * sum(weights):
+        if story.questions_asked >= MAX_QUESTIONS or story.in_vain >= _IN_VAIN:
             return None
-        features = self._lexicons[story.language].features
-        askable = self._askable(story, told)
-        red_flags = [name for name in askable if features[name].is_red_flag]
-        name = best_question(askable, red_flags, foremost, weights, least=_LEAST_BITS)
-        if name is not None:
-            feature = features[name]
-            return IntakeQuestion(name=name, text=feature.question, statement=feature.statement, is_red_flag=feature.is_red_flag)
-        if ALIKE in {name for name, _ in story.replies}:
+        if len(profiles) < 2 or weights[0] >= _CLEAR * sum(weights[:FOREMOST]):
             return None
-        return alike_question(self._open_reader(story.language), foremost, story.language, self._may_offer)
+        question = next_question(self._lexicons[story.language], self._askable(story, told), profiles, weights)
+        if question is not None or ALIKE in {name for name, _ in story.replies}:
+            return question
+        return alike_question(self._open_reader(story.language), profiles[:FOREMOST], story.language, self._may_offer)
 
     def _askable(self, story: Story, told: dict[str, bool]) -> list[str]:
-        asked = {name for name, _ in story.replies}
+        asked = {name for name, _ in story.asked}
         lexicon, text = self._lexicons[story.language], "\n".join(story.utterances)
         return [
             name

@@ -15,6 +15,8 @@ _TEMPERATURE = 1.0  # in the unit of retrieval scores
 _FURTHEST = 2.5  # behind the best: no page is so far behind that two replies could not bring it to the front
 _DENIAL = 0.6
 _RED_FLAG = 0.7  # of what a red-flag question tells, since a yes ends the intake
+_LEAST_WEIGHT = 1e-9
+_LEAST_CHANCE = 0.02
 _CHOSEN = 0.7  # of the weight, for the page whose sentence a patient has chosen
 
 
@@ -82,6 +84,46 @@ def best_question(
     }
     best = max(gains, key=lambda feature: gains[feature], default=None)
     return best if best is not None and gains[best] >= least else None
+
+
+def typical_features(
+    features: Collection[str], profiles: Sequence[PageProfile], weights: Sequence[float], *, most: int
+) -> list[str]:
+    """Features each of which is typical of another candidate, in the order of the candidates.
+
+    Typical of a candidate, among those that it names, is the one that its patients affirm most often and those of the others
+    least: `p · log(p / q)`, where `p` is its own chance and `q` the mean chance of the others by weight.
+
+    Args:
+        features: Those that may be asked.
+        profiles: The foremost candidates, best first.
+        weights: What they weigh.
+        most: How many features are wanted at most.
+    """
+    typical: list[str] = []
+    for place, profile in enumerate(profiles):
+        others = [*profiles[:place], *profiles[place + 1 :]]
+        shares = [*weights[:place], *weights[place + 1 :]]
+        gains = {
+            feature: _distinction(profile.chance(feature), _mean_chance(feature, others, shares))
+            for feature in features
+            if feature not in typical and profile.names(feature)
+        }
+        best = max(gains, key=lambda feature: gains[feature], default=None)
+        if best is not None and gains[best] > 0.0:
+            typical.append(best)
+        if len(typical) == most:
+            break
+    return typical
+
+
+def _mean_chance(feature: str, profiles: Sequence[PageProfile], weights: Sequence[float]) -> float:
+    chances = (weight * profile.chance(feature) for weight, profile in zip(weights, profiles, strict=True))
+    return sum(chances) / max(sum(weights), _LEAST_WEIGHT)
+
+
+def _distinction(chance: float, others: float) -> float:
+    return chance * math.log(chance / max(others, _LEAST_CHANCE))
 
 
 def _evidence(profile: PageProfile, told: Mapping[str, bool]) -> float:

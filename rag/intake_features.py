@@ -46,23 +46,28 @@ class Only(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SpokenReply:
-    """A reply in the patient's own words. `kind` is None when it is neither yes nor no; `rest` is what else it says."""
+    """A reply in the patient's own words.
+
+    `kind` is None when it is neither yes nor no; `rest` is what else it says; `chosen` are the places of choices that it names.
+    """
 
     kind: ReplyKind | None
     rest: str = field(default="", repr=False)
+    chosen: tuple[int, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
     """Something that a patient has or has not.
 
-    `question` asks for it; `statement` says it in the first person. A yes to one that `is_red_flag` is an emergency. `only` says
-    whom it may be asked of, if not of everybody.
+    `question` asks for it; `statement` says it in the first person; `label` names it on a button, and is empty for one that
+    `is_red_flag`, to which a yes is an emergency. `only` says whom it may be asked of, if not of everybody.
     """
 
     name: str
     question: str
     statement: str
+    label: str
     is_red_flag: bool
     only: Only | None
     pattern: re.Pattern[str] = field(repr=False)
@@ -71,7 +76,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureLexicon:
-    """The features of one language, and the words of a reply."""
+    """The features of one language, the words of a reply, and `choosing`, the question which of some features one has."""
 
     language: Language
     features: Mapping[str, Feature]
@@ -83,6 +88,7 @@ class FeatureLexicon:
     asking: re.Pattern[str]
     telling: re.Pattern[str]
     men: re.Pattern[str]
+    choosing: str
     replies: Mapping[tuple[str, ...], ReplyKind]
 
     @classmethod
@@ -255,6 +261,7 @@ def _load(language: Language) -> FeatureLexicon:
         asking=_any_of(data["asking"], language),
         telling=_any_of(data["telling"], language),
         men=_any_of(data["men"], language),
+        choosing=data["choosing"],
         replies=replies,
     )
 
@@ -264,6 +271,7 @@ def _feature(name: str, row: Mapping[str, Any], language: Language) -> Feature:
         name=name,
         question=row["ask"],
         statement=row["tell"],
+        label=row.get("label", ""),
         is_red_flag=row.get("red_flag", False),
         only=Only(row["only"]) if "only" in row else None,
         pattern=_any_of(row["found"], language),

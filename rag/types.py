@@ -3,6 +3,7 @@
 Everything here is frozen. A `Draft` is untrusted and no renderer takes it; only `SupportedSentence` reaches a patient.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -261,10 +262,15 @@ class Abstention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntakeChoice:
-    """A sentence of a page's symptoms, word for word, which a patient may say is theirs."""
+    """What a patient may say is theirs: a feature, or a sentence of a page's symptoms, word for word.
 
-    document_id: str
+    `text` stands on the button. Of a feature there are its name and its `statement` in the first person, of a sentence its page.
+    """
+
     text: str
+    document_id: str = ""
+    feature: str = ""
+    statement: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +278,7 @@ class IntakeQuestion:
     """A short question back about a complaint.
 
     `name` is that of the feature it asks for, and `statement` says the feature in the first person, for who replies yes. With
-    `choices` it asks instead which of them is most like the complaint. A yes to one that `is_red_flag` is an emergency.
+    `choices` it asks instead which of them the patient has. A yes to one that `is_red_flag` is an emergency.
     """
 
     name: str
@@ -280,6 +286,12 @@ class IntakeQuestion:
     statement: str = ""
     is_red_flag: bool = False
     choices: tuple[IntakeChoice, ...] = ()
+
+    def affirmed(self, places: Sequence[int] = ()) -> tuple[str, ...]:
+        """What is affirmed in the stead of a patient who replies yes, or chooses what stands at some places."""
+        if self.choices:
+            return tuple(self.choices[place].statement or self.choices[place].text for place in places)
+        return (self.statement,) if self.statement else ()
 
 
 class ClarificationKind(StrEnum):

@@ -165,6 +165,12 @@ class RecordingChannel:
     async def send_rest(self, to: Patient, message: OutboundMessage) -> None:
         """Everything fits one message here."""
 
+    def heard(self, identity: str) -> list[OutboundMessage]:
+        """What a patient has before them: each message as it was changed last."""
+        last = {handle: message for _, handle, message in self.edits}
+        shown = [(to, last.get(str(number), message)) for number, (to, message) in enumerate(self.sent, start=1)]
+        return [message for to, message in shown if to.identity == identity]
+
     async def show_typing(self, to: Patient) -> None:
         self.typing += 1
 

@@ -15,13 +15,14 @@ from bot.progress import Counted
 from bot.safety import SafetyGate
 from rag.evaluation.dialogues import dialogue_figures
 from rag.intake import MAX_QUESTIONS, Assessment, Intake
-from rag.intake_features import FeatureLexicon, ReplyKind
+from rag.intake_features import ReplyKind
+from rag.intake_replies import read_reply
 from rag.intake_story import Story
 from rag.types import IntakeQuestion
 
 _STORY = "whole story"
 _PATIENCE = 10  # questions: an intake that asks more than it may is shown to, but need not be played for ever
-_PLAYED = 1  # raised when dialogues come to be played in another way
+_PLAYED = 2  # raised when dialogues come to be played in another way
 
 
 class Way(StrEnum):
@@ -99,7 +100,7 @@ class Rounds:
         dialogue.questions.append(question.name)
         dialogue.told.append(question.text)
         if question.choices:
-            said = self._choose(dialogue, patient, question)
+            said = self._choose(dialogue, patient, question, way)
         else:
             reply = patient.reply(question.text)
             dialogue.answered.append(reply.fact is not None)
@@ -108,10 +109,12 @@ class Rounds:
         dialogue.assessment = self._intake.assess(dialogue.story, dialogue.assessment)
         dialogue.ranks.append(_rank(dialogue.assessment, dialogue.case))
 
-    def _choose(self, dialogue: Dialogue, patient: SimulatedPatient, question: IntakeQuestion) -> str:
-        """A choice among sentences is tapped in either way."""
+    def _choose(self, dialogue: Dialogue, patient: SimulatedPatient, question: IntakeQuestion, way: Way) -> str:
+        """Choose what the patient has; a choice among sentences is tapped in either way."""
         place = patient.choose([choice.text for choice in question.choices])
         dialogue.answered.append(place is not None)
+        if place is not None and question.choices[place].feature:
+            return _picks(dialogue, question, place, patient.reply(question.choices[place].text), way)
         kind = ReplyKind.UNSURE if place is None else ReplyKind.YES
         dialogue.story = dialogue.story.replying(question, kind, choice=place)
         said = "" if place is None else question.choices[place].text
@@ -192,9 +195,23 @@ def _taps(dialogue: Dialogue, question: IntakeQuestion, reply: PatientReply) -> 
     return question.statement if question.is_red_flag else ""
 
 
+def _picks(dialogue: Dialogue, question: IntakeQuestion, place: int, reply: PatientReply, way: Way) -> str:
+    """Choose a feature by its button, which the gate reads by its rules alone, or name it and say what there is to say of it."""
+    if way is Way.TAPS:
+        dialogue.story = dialogue.story.replying(question, ReplyKind.YES, choice=place)
+        dialogue.told += question.affirmed((place,))
+        return ""
+    label = question.choices[place].text
+    text = f"{label}. {reply.text}" if reply.kind is ReplyKind.YES else label
+    spoken = read_reply(question, text, dialogue.case.language)
+    dialogue.story = dialogue.story.replying(question, spoken.kind or ReplyKind.UNSURE, rest=spoken.rest, choice=spoken.chosen)
+    dialogue.told.append(text)
+    return text
+
+
 def _writes(dialogue: Dialogue, question: IntakeQuestion, reply: PatientReply) -> str:
     """Reply in own words, read as the intake reads them; what is neither yes nor no is what the patient says beside."""
-    spoken = FeatureLexicon.load(dialogue.case.language).reply(reply.text)
+    spoken = read_reply(question, reply.text, dialogue.case.language)
     dialogue.story = dialogue.story.replying(question, spoken.kind or ReplyKind.UNSURE, rest=spoken.rest)
     dialogue.told.append(reply.text)
     return f"{question.statement}. {reply.text}" if spoken.kind is ReplyKind.YES and question.is_red_flag else reply.text

@@ -56,7 +56,7 @@ async def _converse(home: Path) -> Replies:
         await asyncio.wait_for(app.conversation.idle(), 300)
     finally:
         await app.stop()
-    return {row["id"]: [message for to, message in channel.sent if to.identity == row["id"]] for row in ROWS}
+    return {row["id"]: channel.heard(row["id"]) for row in ROWS}
 
 
 async def _publish(home: Path, embedder: Any) -> None:

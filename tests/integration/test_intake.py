@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from bot.conversation import Conversation
 from bot.escalation import ANSWER_PAYLOAD
 from bot.inference_worker import InferenceWorker
-from bot.intake import IntakeDesk
+from bot.intake import IntakeDesk, Step, next_step
 from bot.intake_dialogue import Dialogue
 from bot.intake_messages import NONE_OF_THEM, PAYLOAD
 from bot.intake_mode import IntakeMode
@@ -36,6 +36,7 @@ from rag.answerer import Answerer
 from rag.build import build_answerer, build_intake
 from rag.intake import MAX_QUESTIONS, Assessment, Intake
 from rag.intake_features import Feature, FeatureLexicon, ReplyKind
+from rag.intake_questions import choice_question
 from rag.intake_sentences import ALIKE
 from rag.intake_story import Story
 from rag.settings import RagSettings
@@ -173,7 +174,7 @@ class Bench:
         """Have the question open in a round of a dialogue."""
         earlier = tuple((f"earlier-{number}", ReplyKind.NO) for number in range(rounds - 1))
         story = Story(language=language, utterances=(COMPLAINT[language],), replies=earlier)
-        assessment = Assessment(query=story.query, candidates=())
+        assessment = Assessment(query="", candidates=())  # of another story, so that this one is searched
         self.session.intake = Dialogue(token="t", story=story, assessment=assessment, question=question, at=self.now)
 
 
@@ -214,10 +215,114 @@ async def test_a_complaint_is_asked_back_about_with_replies_to_tap(make: Make, l
     sent = await bench.hear(COMPLAINT[language])
 
     labels = [button.label for button in sent[0].buttons]
-    wanted = {IT: ["Sì", "No", "Non so", "Basta domande"], ES: ["Sí", "No", "No sé", "No más preguntas"]}
-    assert labels == wanted[language]
+    signs = {IT: {"Febbre", "Starnuti", "Prurito occhi e naso"}, ES: {"Fiebre", "Estornudos", "Pican ojos y nariz"}}
+    wanted = {IT: ["Nessuna / non so", "Basta domande"], ES: ["Ninguna / no sé", "No más preguntas"]}
+    assert signs[language] <= set(labels[:-2])
+    assert len(labels) <= 6
+    assert labels[-2:] == wanted[language]
     assert bench.dialogue.question.text in text(sent[0])
     assert all(len(button.payload.encode()) <= 64 for button in sent[0].buttons)
+
+
+@every_language
+async def test_a_yes_or_no_question_has_yes_no_and_unsure_to_tap(make: Make, line: Line, language: Language) -> None:
+    bench = make()
+    await bench.meet(language)
+    bench.ask(language, asked(FeatureLexicon.load(language).features["fever"]))
+
+    sent = await bench.hear(inbound(f"{PAYLOAD}older:yes", kind=MessageKind.BUTTON))
+
+    wanted = {IT: ["Sì", "No", "Non so", "Basta domande"], ES: ["Sí", "No", "No sé", "No más preguntas"]}
+    assert [button.label for button in sent[0].buttons] == wanted[language]
+
+
+def which(language: Language, *names: str) -> IntakeQuestion:
+    lexicon = FeatureLexicon.load(language)
+    return choice_question(lexicon, [lexicon.features[name] for name in names])
+
+
+CHOSEN = {
+    IT: ("2", "grande stanchezza", "sì, una grande stanchezza"),
+    ES: ("2", "mucho cansancio", "sí, mucho cansancio"),
+}
+
+
+@pytest.mark.parametrize(("language", "words"), [(one, words) for one, all_words in CHOSEN.items() for words in all_words])
+async def test_a_choice_is_made_by_its_number_or_its_words_too(make: Make, language: Language, words: str) -> None:
+    bench = make()
+    await bench.meet(language)
+    bench.ask(language, which(language, "fever", "tired"))
+
+    await bench.hear(words)
+
+    story = bench.dialogue.story
+    assert FeatureLexicon.load(language).features["tired"].statement in story.statements
+    assert ("fever", ReplyKind.UNSURE) in story.asked
+
+
+@every_language
+async def test_a_tapped_choice_is_affirmed_and_not_searched(make: Make, language: Language) -> None:
+    bench = make()
+    await bench.meet(language)
+    bench.ask(language, which(language, "tired", "fever"))
+    query = bench.dialogue.story.query
+
+    await bench.tap("0")
+
+    assert bench.dialogue.story.query == query
+    assert FeatureLexicon.load(language).features["tired"].statement in bench.dialogue.story.text
+
+
+@every_language
+async def test_all_features_of_a_free_reply_count(make: Make, line: Line, language: Language) -> None:
+    bench = make()
+    await bench.meet(language)
+    bench.ask(language, which(language, "tired", "spinning"))
+    free = {IT: "più che altro starnuti e prurito al naso", ES: "más bien estornudos y picor en la nariz"}[language]
+    step = next_step(inbound(free), bench.dialogue, language, bench.now)
+    assert isinstance(step, Step)
+    assert step.kind is ReplyKind.YES
+    story = bench.dialogue.story.replying(bench.dialogue.question, step.kind, rest=step.words, choice=step.chosen)
+
+    told = line.intake.told(story)
+
+    assert told["sneezing"]
+    assert told["itchy_nose"]
+    assert story.statements == ()
+
+
+@every_language
+async def test_none_of_the_choices_teaches_nothing_and_the_second_time_ends_the_questions(make: Make, language: Language) -> None:
+    bench = make()
+    await bench.meet(language)
+    await bench.hear(COMPLAINT[language])
+    await bench.hear({IT: "nessuna", ES: "ninguna"}[language])
+    assert bench.dialogue.story.in_vain == 1
+    assert ReplyKind.NO not in {kind for _, kind in bench.dialogue.story.asked}
+
+    sent = await bench.tap(NONE_OF_THEM)
+
+    assert bench.session.intake is None
+    assert sent[-1].links
+
+
+@pytest.mark.parametrize("how", ["tapped", "number", "words"])
+@every_language
+async def test_a_choice_that_is_an_emergency_with_what_was_told_before_escalates(
+    make: Make, language: Language, how: str
+) -> None:
+    bench = make()
+    await bench.meet(language)
+    bench.ask(language, which(language, "tired", "vomiting"))
+    told = {IT: "ho battuto la testa ieri", ES: "ayer me di un golpe en la cabeza"}[language]
+    dialogue = bench.dialogue
+    bench.session.intake = replace(dialogue, story=replace(dialogue.story, utterances=(told,)))
+
+    words = {IT: "vomito", ES: "vómitos"}[language]
+    sent = await (bench.tap("1") if how == "tapped" else bench.hear("2" if how == "number" else words))
+
+    assert sent[0].emphasis
+    assert "head_injury" in bench.session.escalated
 
 
 @every_language
@@ -301,8 +406,8 @@ def test_there_are_red_flag_questions_in_both_languages() -> None:
 @every_language
 def test_no_other_question_is_a_red_flag_by_itself(language: Language) -> None:
     features = FeatureLexicon.load(language).features.values()
-    flagged = [one.name for one in features if not one.is_red_flag and GATE.read(one.statement).red_flag is not None]
-    assert flagged == []
+    harmless = [text for one in features if not one.is_red_flag for text in (one.statement, one.label)]
+    assert [text for text in harmless if GATE.read(text).red_flag is not None] == []
 
 
 @every_language
@@ -508,7 +613,7 @@ async def test_none_of_the_sentences_is_a_reply_too(make: Make) -> None:
 
     await bench.tap(NONE_OF_THEM)
 
-    assert bench.session.intake is None or bench.dialogue.story.replies == ((ALIKE, ReplyKind.NO),)
+    assert bench.session.intake is None or bench.dialogue.story.replies == ((ALIKE, ReplyKind.UNSURE),)
 
 
 async def test_nothing_that_the_patient_said_is_shown_or_logged(
@@ -533,7 +638,7 @@ def test_what_the_candidates_share_and_what_tells_them_apart_is_analysed(line: L
     assert "runny_nose" in assessment.shared
     assert {"fever", "itchy_nose"} <= set(assessment.apart)
     assert assessment.question is not None
-    assert assessment.question.name == assessment.apart[0]
+    assert {choice.feature for choice in assessment.question.choices} <= set(assessment.apart)
 
 
 @every_language

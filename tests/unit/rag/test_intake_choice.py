@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.intake_choice import Found, best_question, information, weigh
+from rag.intake_choice import Found, best_question, information, typical_features, weigh
 from rag.intake_pages import UNTOLD, PageProfile
 
 
@@ -55,6 +55,22 @@ def test_a_feature_that_no_page_names_is_not_asked() -> None:
 
 def test_a_question_that_tells_too_little_is_not_asked() -> None:
     assert best_question(["fever"], [], [COLD, FLU], [0.999, 0.001], least=0.05) is None
+
+
+ALLERGY = profile("allergy", sneezing=0.6, itchy_nose=0.6)
+
+
+def test_each_candidate_offers_what_is_typical_of_it_and_rare_among_the_others() -> None:
+    typical = typical_features(["sneezing", "itchy_nose", "fever"], [ALLERGY, FLU, COLD], [0.5, 0.3, 0.2], most=4)
+    assert typical == ["itchy_nose", "fever", "sneezing"]
+
+
+def test_no_more_features_are_offered_than_wanted() -> None:
+    assert typical_features(["itchy_nose", "fever"], [ALLERGY, FLU], [0.5, 0.5], most=1) == ["itchy_nose"]
+
+
+def test_what_all_candidates_name_is_typical_of_none() -> None:
+    assert typical_features(["sneezing"], [ALLERGY, COLD], [0.5, 0.5], most=4) == []
 
 
 @given(st.lists(st.floats(0.01, 0.99), min_size=2, max_size=5), st.lists(st.floats(0.01, 1.0), min_size=5, max_size=5))

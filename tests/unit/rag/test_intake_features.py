@@ -29,6 +29,15 @@ def test_a_question_is_short_and_formal(language: Language) -> None:
 
 
 @pytest.mark.parametrize("language", list(Language))
+def test_each_feature_but_a_red_flag_has_a_label_of_its_own_that_fits_a_button(language: Language) -> None:
+    features = LEXICONS[language].features.values()
+    labels = [feature.label for feature in features if not feature.is_red_flag]
+    assert all(0 < len(label) <= 20 for label in labels)
+    assert len(set(labels)) == len(labels)
+    assert not any(feature.label for feature in features if feature.is_red_flag)
+
+
+@pytest.mark.parametrize("language", list(Language))
 def test_a_statement_tells_its_own_feature(language: Language) -> None:
     lexicon = LEXICONS[language]
     silent = [name for name, feature in lexicon.features.items() if lexicon.told(feature.statement).get(name) is not True]
