@@ -289,6 +289,4 @@ class LlamaLanguageModel:
 
 
 def _turns(turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [
-        (role, strip_special(text)) for asked, replied in turns for role, text in (("user", asked), ("assistant", replied))
-    ]
+    return [(role, strip_special(text)) for asked, replied in turns for role, text in (("user", asked), ("assistant", replied))]

@@ -58,5 +58,3 @@ def test_what_is_limited_by_a_sentence_that_may_not_be_shown_is_not_shown() -> N
 @pytest.mark.parametrize("text", ["Maggio è il mese dei pollini.", "Malgrado tutto passa.", "Perovskite.", "Salvatore dice."])
 def test_a_word_that_only_begins_like_a_limit_is_none(text: str) -> None:
     assert not any(LimitWords.load(language).limits(text) for language in LANGUAGES)
-
-
