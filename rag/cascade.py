@@ -16,16 +16,18 @@ from rag.types import Draft, Evidence, GradedEvidence, Interpretation, Mode, Que
 from rag.writer import Writer
 
 _CALM = 0.5  # of the newest run, against those before it, in what a stage is expected to take
-_BY_RETRIEVAL = 4  # sentences kept without grades: the opening, and three more
+_BY_RETRIEVAL = 5  # sentences kept without grades: the opening, and two pairs
 _PAIRS = 2  # sentences written by a precise answer after its summaries
-_WORTH_SUMMING_UP = 3  # sentences of one page; two are joined by the writer
+# Sentences of one page that are summed up; fewer are joined in pairs. Three summed up by the 1.5B starter model came out as copies:
+# an answer in five held a written sentence, instead of nine in ten (docs/adr/0023).
+_WORTH_SUMMING_UP = 5
 
 
 class Cascade:
     """Drafts answers with a generator, stage by stage, within one budget.
 
-    A stage that will probably not end in time is left out. So is one whose result could change nothing: four candidates, which
-    all find room, are not graded, one or two sentences of a page are not summed up, and what is said is not written again.
+    A stage that will probably not end in time is left out. So is one whose result could change nothing: five candidates, which
+    all find room, are not graded, a few sentences of a page are not summed up, and what is said is not written again.
 
     Args:
         language_model: The generator.

@@ -1,5 +1,6 @@
 """The figures of a set of answers: what they are made of, and their seconds."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from locales.language import Language
 from rag.answerer import Answerer
 from rag.composer import MAX_WORDS
 from rag.languages import identify
-from rag.types import Answer, SentenceKind, SupportedSentence
+from rag.types import Answer, Evidence, SentenceKind, SupportedSentence
 
 
 def summary(asked: Sequence[Asked], rows: Sequence[dict[str, Any]], answerer: Answerer) -> dict[str, Any]:
@@ -54,11 +55,17 @@ def summary(asked: Sequence[Asked], rows: Sequence[dict[str, Any]], answerer: An
 
 
 def _has_span(sentence: SupportedSentence) -> bool:
-    """Whether each piece of evidence is a span that really stands in its passage."""
-    quoted = [
-        (item.chunk.text[item.sentence.start : item.sentence.end].strip(), item.sentence.text) for item in sentence.evidence
-    ]
-    return bool(quoted) and all(span and span in text for span, text in quoted)
+    """Whether each piece of evidence is a span that really stands in its passage, whatever signs a list is told with."""
+    return bool(sentence.evidence) and all(map(_stands, sentence.evidence))
+
+
+def _stands(item: Evidence) -> bool:
+    span = _words_of(item.chunk.text[item.sentence.start : item.sentence.end])
+    return bool(span) and f" {span} " in f" {_words_of(item.sentence.text)} "
+
+
+def _words_of(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text))
 
 
 def _total_by_model_time(answered: Sequence[Asked]) -> dict[str, float] | None:

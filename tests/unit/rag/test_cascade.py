@@ -25,6 +25,7 @@ TEXTS = (
     "Chiami il medico se la tosse dura più di tre settimane.",
     "La tosse grassa porta via il catarro.",
 )
+FURTHER = ("La tosse secca irrita la gola.", "Aria umida calma la tosse.")
 JOINED = "Con la tosse beva spesso acqua o tisane, e il fumo peggiora la tosse."
 ASKED = Interpretation(language=ITALIAN, intent=Intent.QUESTION, self_contained="ho la tosse, che faccio?")
 
@@ -72,20 +73,20 @@ def test_the_generator_is_stopped_once_all_it_was_given_is_said() -> None:
 
 
 def test_a_precise_answer_grades_sums_up_and_writes_what_is_left() -> None:
-    model = ScriptedLanguageModel("5 5 5 1 5 1", f"A: {JOINED}", "Chiami il medico se la tosse dura più di 3 settimane.")
-    composer, _, watch = compose(model, mode=Mode.PRECISE)
+    grades = "5 5 5 1 5 5 5 5"
+    model = ScriptedLanguageModel(grades, f"A: {JOINED}", "Chiami il medico se la tosse dura più di 3 settimane.")
+    composer, _, watch = compose(model, mode=Mode.PRECISE, evidence=(*TEXTS, *FURTHER))
 
     assert texts(composer)[:2] == [TEXTS[0], JOINED]
     assert TEXTS[3] not in texts(composer)
-    assert TEXTS[5] not in texts(composer)
-    assert len(model.prompts) == 3
+    assert model.grammars[0] is not None
     assert model.held == 1
     assert {"score", "summarise", "write", "align"} <= watch.timings_s.keys()
 
 
-def test_four_candidates_find_room_and_are_not_graded() -> None:
-    model = ScriptedLanguageModel(f"A: {JOINED}")
-    compose(model, mode=Mode.PRECISE, evidence=TEXTS[:4])
+def test_five_candidates_find_room_and_are_not_graded() -> None:
+    model = ScriptedLanguageModel(JOINED)
+    compose(model, mode=Mode.PRECISE, evidence=TEXTS[:5])
 
     assert model.grammars[0] is None
 
@@ -97,9 +98,9 @@ def test_a_generator_that_cannot_grade_is_not_asked_to() -> None:
     assert set(model.grammars) == {None}
 
 
-def test_one_or_two_sentences_of_a_page_are_written_and_not_summed_up() -> None:
+def test_a_few_sentences_of_a_page_are_joined_in_pairs_and_not_summed_up() -> None:
     model = ScriptedLanguageModel(JOINED)
-    _, _, watch = compose(model, mode=Mode.PRECISE, evidence=TEXTS[:3])
+    _, _, watch = compose(model, mode=Mode.PRECISE, evidence=TEXTS[:5])
 
     assert "summarise" not in watch.timings_s
     assert "write" in watch.timings_s
