@@ -18,7 +18,7 @@ from rag.writer import Writer
 _CALM = 0.5  # of the newest run, against those before it, in what a stage is expected to take
 _BY_RETRIEVAL = 5  # sentences kept without grades: the opening, and two pairs
 _PAIRS = 2  # sentences written by a precise answer after its summaries
-# Sentences of one page that are summed up; fewer are joined in pairs. Three summed up by the 1.5B starter model came out as copies:
+# Sentences of one page that are summed up; fewer are joined in pairs. Three summed up by the 1.5B starter model came out copied:
 # an answer in five held a written sentence, instead of nine in ten (docs/adr/0023).
 _WORTH_SUMMING_UP = 5
 
