@@ -10,7 +10,8 @@ from bot import commands
 from bot.errors import Busy
 from bot.escalation import ANSWER_PAYLOAD
 from bot.hints import hinted_language, known_language, language_of, take_country_hint
-from bot.intake import Step, answered, leaving, next_step, put_off, read_with_story
+from bot.intake import Step, answered, leaving, next_step, put_off, read_with_story, unless_unseen
+from bot.intake_dialogue import Dialogue
 from bot.outcomes import Apology, Escalation, Notice, Outcome, Proof, Topic, from_reply, kind_of
 from bot.parts import Parts
 from bot.proof import asks_why, proof_number, prove
@@ -26,7 +27,7 @@ from channels.errors import DeliveryFailed, RecipientGone
 from channels.messages import InboundMessage, MessageKind
 from locales.language import Language
 from rag.errors import Cancelled
-from rag.types import Answer, Question
+from rag.types import Answer, Clarification, Question
 
 _MAX_TASKS = 1_000
 _MAX_WAITING = 5  # messages of one patient that may wait behind each other
@@ -116,7 +117,7 @@ class Conversation:
             session = parts.sessions.touch(key_of(message))
             take_country_hint(session, message)
             now = parts.clock()
-            reading = _read(parts.gate, message, session, now)
+            reading, seen = _read(parts.gate, message, session, now), session.intake
         earlier, burst = session.earlier(), session.burst(now)
         if message.kind is MessageKind.TEXT:
             session.remember(message.text, now)
@@ -133,10 +134,16 @@ class Conversation:
             async with session.lock:
                 with log.stage("claim"):
                     is_first = await parts.registry.record(message.sender.platform, message.message_id)
-                return await self._reply(message, session, earlier, reading, log) if is_first else "duplicate"
+                return await self._reply(message, session, earlier, reading, log, seen) if is_first else "duplicate"
 
     async def _reply(
-        self, message: InboundMessage, session: Session, earlier: tuple[str, ...], reading: GateReading, log: TurnLog
+        self,
+        message: InboundMessage,
+        session: Session,
+        earlier: tuple[str, ...],
+        reading: GateReading,
+        log: TurnLog,
+        seen: Dialogue | None,
     ) -> str:
         admin = self._parts.admin
         if admin is not None and admin.takes(message):
@@ -150,7 +157,7 @@ class Conversation:
         reader = Reader(platform=message.sender.platform, country=session.country, is_new=was_new)
         async with self._streams.open(self._channel(message), message.sender, reader, about_emergency=about_emergency) as stream:
             with log.stage("answer"):
-                outcome = await self._outcome(message, session, earlier, stream, was_new=was_new)
+                outcome = await self._outcome(message, session, earlier, stream, seen, was_new=was_new)
             if outcome is None:
                 return "notice"
             self._parts.tally.note(outcome, message.sender.platform)
@@ -164,14 +171,25 @@ class Conversation:
         return kind_of(outcome)
 
     async def _outcome(
-        self, message: InboundMessage, session: Session, earlier: tuple[str, ...], stream: AnswerStream, *, was_new: bool
+        self,
+        message: InboundMessage,
+        session: Session,
+        earlier: tuple[str, ...],
+        stream: AnswerStream,
+        seen: Dialogue | None,
+        *,
+        was_new: bool,
     ) -> Outcome | None:
-        """What the message calls for; None when the introduction has already said it."""
+        """What the message calls for; None when it has been said already.
+
+        `seen` is the intake's question that was open when the message came: a "sì" replies to no other.
+        """
         language = language_of(message, session)
         if self._asks_why(message, session):
             return await prove(session, language, self._parts.find_document)
         step = next_step(message, session.intake, language, self._parts.clock())
         if isinstance(step, Step):
+            step = unless_unseen(step, message, seen)
             text = message.text if message.kind is MessageKind.TEXT else ""
             return await self._ask(text, message, session, earlier, language, stream, step)
         if step is not None:
@@ -187,7 +205,7 @@ class Conversation:
 
     async def _obey(
         self, message: InboundMessage, session: Session, earlier: tuple[str, ...], language: Language, stream: AnswerStream
-    ) -> Outcome:
+    ) -> Outcome | None:
         notice = commands.respond(message.text, session, language, self._parts.directory)
         if notice.topic is Topic.PROOF:
             return await prove(session, notice.language, self._parts.find_document)
@@ -202,7 +220,7 @@ class Conversation:
 
     async def _choose(
         self, message: InboundMessage, session: Session, earlier: tuple[str, ...], language: Language, stream: AnswerStream
-    ) -> Outcome:
+    ) -> Outcome | None:
         number = proof_number(message.text)
         if number is not None:
             return await prove(session, language, self._parts.find_document, number)
@@ -225,7 +243,7 @@ class Conversation:
         language: Language,
         stream: AnswerStream,
         step: Step | None = None,
-    ) -> Outcome:
+    ) -> Outcome | None:
         if self._parts.answerer is None:
             return Apology(language=language)
         if len(text) > MAX_TURN_CHARACTERS:
@@ -240,7 +258,7 @@ class Conversation:
             country=session.country,
         )
         line = partial(answered, self._parts.answerer, self._parts.intake, question, step)
-        worker, on_sentence = self._parts.worker, stream.listen(question)
+        worker, on_sentence, escalations = self._parts.worker, stream.listen(question), session.escalations
         mode = session.mode or self._parts.mode
         async with typing_sign(self._channel(message), message.sender):
             try:
@@ -259,6 +277,10 @@ class Conversation:
                 return Notice(topic=Topic.BUSY, language=language)
             except Exception as error:  # noqa: BLE001 - raised again unless something has been shown
                 return await self._broken_off(error, message, language, stream)
+        if session.escalations != escalations:  # meanwhile: nobody is asked back after "call now"
+            session.intake = None
+            if isinstance(run.reply, Clarification):
+                return None
         if not run.interpretation.other_language:
             session.language_prior = run.interpretation.language
             session.population = run.interpretation.population
@@ -279,7 +301,7 @@ class Conversation:
     async def _escalate(self, red_flag: RedFlag, message: InboundMessage, session: Session, now: float) -> str:
         """Say whom to call: before any lock or queue, and without models or index."""
         if session.intake is not None:
-            session.keep_pending(put_off(message, session.intake, now), now)
+            session.keep_pending(put_off(message, session.intake, now), session.intake.at)
             session.intake = None
         elif message.kind is MessageKind.TEXT:
             session.keep_pending(message.text, now)

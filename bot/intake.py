@@ -6,7 +6,7 @@ The state is one frozen `Dialogue` in the session, dropped with it. Everything t
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from bot.commands import split_command
@@ -76,6 +76,16 @@ def next_step(
     if is_ours:
         return _tapped(message.text, dialogue, now) or dialogue.clarification
     return _typed(message.text, dialogue, now) if message.kind is MessageKind.TEXT else None
+
+
+def unless_unseen(step: Step, message: InboundMessage, seen: Dialogue | None) -> Step:
+    """The step, but as further words where a typed reply would answer a question that was not asked yet when it was written.
+
+    A "sì" sent while the first message is still being worked on says yes to no red flag, and denies none.
+    """
+    if step.dialogue is None or step.dialogue is seen or message.kind is not MessageKind.TEXT:
+        return step
+    return replace(step, kind=ReplyKind.UNSURE, words=message.text, chosen=())
 
 
 def leaving(dialogue: Dialogue, now: float) -> Step:

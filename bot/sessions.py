@@ -62,6 +62,7 @@ class Session:
     waiting: int = 0
     told_to_slow_down: bool = False
     lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    escalations: int = 0
     escalated: dict[str, float] = field(default_factory=dict, repr=False)
 
     def remember(self, text: str, now: float) -> None:
@@ -113,6 +114,7 @@ class Session:
     def note_escalation(self, red_flag: RedFlag, now: float) -> bool:
         """Note an escalation; true when the same category was escalated in the last ten minutes."""
         self.just_answered = False
+        self.escalations += 1
         last = self.escalated.get(red_flag.category)
         if last is not None and now - last < _ESCALATION_REPEAT_S:
             return True

@@ -150,9 +150,9 @@ class AnswerStream:
             times = 0
             while not self._lost and times != pace.most:
                 await self._news.wait()
-                self._news.clear()
                 if await self._closes_before(self._not_before):
                     return
+                self._news.clear()  # after the wait: what came meanwhile is in this showing
                 times += await self._show(compose(tuple(self._sentences)), pace)
         except RecipientGone:
             raise

@@ -1,7 +1,7 @@
 """The stages that the generator works in, in their order: score evidence, sum up, write, and align what it wrote."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 
 from locales.language import Language
@@ -16,6 +16,7 @@ from rag.types import Draft, Evidence, GradedEvidence, Interpretation, Mode, Que
 from rag.writer import Writer
 
 _CALM = 0.5  # of the newest run, against those before it, in what a stage is expected to take
+_FORGETTING = 0.9  # of what a stage that was left out is expected to take: a slow hour must not switch it off for good
 _BY_RETRIEVAL = 5  # sentences kept without grades: the opening, and two pairs
 _PAIRS = 2  # sentences written by a precise answer after its summaries
 # Sentences of one page that are summed up; fewer are joined in pairs. Three summed up by the 1.5B starter model came out copied:
@@ -162,8 +163,10 @@ class Cascade:
             nonlocal written
             while True:
                 begun = time.monotonic()
-                draft = next(drafts, None)
-                written += time.monotonic() - begun
+                try:
+                    draft = next(drafts, None)
+                finally:
+                    written += time.monotonic() - begun
                 if draft is None:
                     return
                 yield draft
@@ -172,12 +175,17 @@ class Cascade:
         try:
             return composer.take(timed(), material)
         finally:
+            if isinstance(drafts, Generator):
+                drafts.close()  # a completion that is not read to its end holds the model
             watch.add("align", time.monotonic() - begun - written)
             self._note(stage, written, watch)
 
     def _in_time(self, stage: str, budget: Budget) -> bool:
         """Whether a stage will probably end before the deadline, by what it has taken so far."""
-        return time.monotonic() + self._usual_s.get(stage, 0.0) < budget.deadline
+        fits = time.monotonic() + self._usual_s.get(stage, 0.0) < budget.deadline
+        if not fits and stage in self._usual_s:
+            self._usual_s[stage] *= _FORGETTING
+        return fits
 
     def _note(self, stage: str, seconds: float, watch: Stopwatch) -> None:
         watch.add(stage, seconds)

@@ -84,12 +84,13 @@ class Composer:
     def _with_limits(self, sentence: SupportedSentence) -> list[SupportedSentence]:
         """A written sentence and the quotes of what limits its evidence; empty if those may not be shown."""
         added: dict[tuple[str, int], Evidence] = {}
+        said = {item.place for item in sentence.evidence}
         for item in sentence.evidence:
             parts = self.limits.whole(item)
-            if not parts:
+            without_limited = any(part.sentence.start < item.sentence.start and part.place not in said for part in parts)
+            if not parts or without_limited:  # beside another sentence it would limit that one
                 return []
             added |= {part.place: part for part in parts if part.sentence.start > item.sentence.start}
-        said = {item.place for item in sentence.evidence}
         return [sentence, *(_quote(part) for place, part in added.items() if place not in said and self._is_new([part]))]
 
     def _add(self, sentences: Sequence[SupportedSentence]) -> bool:

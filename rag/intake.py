@@ -72,7 +72,7 @@ class Assessment:
     """
 
     query: str = field(repr=False)
-    candidates: tuple[CandidatePage, ...]
+    candidates: tuple[CandidatePage, ...] = field(repr=False)
     shared: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     question: IntakeQuestion | None = None

@@ -7,7 +7,7 @@ from rag.intake_features import FeatureLexicon, ReplyKind, SpokenReply
 from rag.text import fold, normalise, word_spans
 from rag.types import IntakeQuestion
 
-_NUMBERS = re.compile(r"\d(?:\W*(?:e|y)?\W*\d)*")  # "2", "1 e 3", "1,3": no question has ten choices
+_NUMBERS = re.compile(r"\d[\d\Wey]*")  # "2", "1 e 3", "1,3"; one class and no alternatives, so that no message takes long
 _NEGATION_REACHES = 3  # words
 
 
@@ -31,8 +31,9 @@ def read_reply(question: IntakeQuestion, text: str, language: Language) -> Spoke
 
 def _chosen(question: IntakeQuestion, text: str, spoken: SpokenReply, lexicon: FeatureLexicon) -> SpokenReply:
     if _NUMBERS.fullmatch(fold(text.strip(" .!"))):
-        numbers = sorted({int(digit) - 1 for digit in re.findall(r"\d", text)})
-        places = tuple(place for place in numbers if 0 <= place < len(question.choices))
+        numbers = {int(number) - 1 for number in re.findall(r"\d{1,9}", text)}
+        are_choices = all(0 <= number < len(question.choices) for number in numbers)  # "38,5" is a temperature
+        places = tuple(sorted(numbers)) if are_choices else ()
         return SpokenReply(ReplyKind.YES if places else ReplyKind.UNSURE, chosen=places)
     if not spoken.rest:
         return SpokenReply(ReplyKind.UNSURE)

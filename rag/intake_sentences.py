@@ -12,7 +12,9 @@ from locales.language import Language
 from rag.documents import Chunk, Sentence
 from rag.index_reader import IndexReader
 from rag.intake_pages import PageProfile
+from rag.limits import LimitWords
 from rag.models.protocols import Vectors
+from rag.planted import planted_from
 from rag.sentences import Section, SentenceWords, may_be_shown
 from rag.text import content_tokens
 from rag.types import Evidence, Hit, IntakeChoice, IntakeQuestion, PageExcerpt
@@ -77,10 +79,15 @@ def _shown(page: Iterable[Hit], section: Section, words: SentenceWords) -> Itera
     """The sentences of a section that may be shown to anybody, in the order of the page."""
     for hit in page:
         if words.section(hit.chunk) is section:
+            limits, end = LimitWords.load(hit.chunk.language), planted_from(hit.chunk)
+            limiting = [limits.limits(sentence.text) for sentence in hit.chunk.sentences]
             yield from (
                 (hit.chunk, sentence)
-                for sentence in hit.chunk.sentences
-                if may_be_shown(sentence) and not words.limits(sentence.text)
+                for place, sentence in enumerate(hit.chunk.sentences)
+                if sentence.end <= end
+                and may_be_shown(sentence)
+                and not words.limits(sentence.text)
+                and not any(limiting[place : place + 2])  # one that limits, or is limited, does not stand alone
             )
 
 

@@ -54,8 +54,8 @@ class Question:
     country. `pages` are the ids of pages that an intake found, best first: the answer is made from the first that can give it.
     """
 
-    text: str
-    earlier: tuple[str, ...] = ()
+    text: str = field(repr=False)
+    earlier: tuple[str, ...] = field(default=(), repr=False)
     language: Language | None = None
     language_prior: Language | None = None
     population: Population | None = None
@@ -74,12 +74,12 @@ class Interpretation:
 
     language: Language
     intent: Intent
-    self_contained: str
+    self_contained: str = field(repr=False)
     population: Population | None = None
     is_follow_up: bool = False
     needs_context: bool = False
     other_language: bool = False
-    implied: str = ""
+    implied: str = field(default="", repr=False)
 
     @property
     def meaning(self) -> str:
@@ -91,10 +91,10 @@ class Interpretation:
 class Query:
     """What is searched: the patient's own words always, and each expansion as one more query."""
 
-    question: str
+    question: str = field(repr=False)
     language: Language
     intent: Intent = Intent.QUESTION
-    expansions: tuple[str, ...] = ()
+    expansions: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

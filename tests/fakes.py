@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 from bot.safety import GateReading, RedFlag
 from channels.base import Receive
 from channels.messages import OutboundMessage, Patient, Platform
-from rag.errors import Cancelled, DeadlineExceeded
+from rag.errors import Cancelled, DeadlineExceeded, ModelError
 from rag.models.protocols import Budget, Prompt, Usage, Vectors
 from rag.types import Answer, AnsweringRun, Hit, Intent, Interpretation, Question, Reply, SupportedSentence
 
@@ -104,6 +104,8 @@ class ScriptedLanguageModel:
         self.prompts.append(prompt)
         self.grammars.append(grammar)
         text = self.completions[min(len(self.prompts), len(self.completions)) - 1]
+        if self._running:
+            raise ModelError("This model is busy with another completion.")
         self._running += 1
         self.most_at_once = max(self.most_at_once, self._running)
         try:

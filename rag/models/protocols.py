@@ -52,8 +52,8 @@ class Prompt:
     question and its evidence and is forgotten after the completion.
     """
 
-    prefix: str
-    body: str
+    prefix: str = field(repr=False)
+    body: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -415,3 +415,16 @@ async def test_on_whatsapp_a_refused_part_comes_with_the_last(twilio: TwilioDoub
     bodies = [sent["Body"] for sent in twilio.sent]
     assert bodies[0] == "Prima.\n\nUno."
     assert bodies[1].startswith("Due. Tre.\n\n")
+
+
+async def test_a_sentence_that_comes_while_a_part_waits_is_in_it_and_uses_up_no_other(
+    twilio: TwilioDouble, whatsapp: WhatsAppChannel
+) -> None:
+    async with answering(whatsapp, PHONE, Pace(first_s=0.2, next_s=0.1, most=2)) as answer:
+        await answer.say("Uno.")
+        await answer.say("Due.", lambda: len(twilio.sent) == 1)
+        await asyncio.sleep(0.3)
+        await answer.say("Tre.", lambda: len(twilio.sent) == 2)
+        await answer.stream.finish(whole("Uno.", "Due.", "Tre."))
+
+    assert "Tre." in twilio.sent[1]["Body"]

@@ -172,3 +172,31 @@ def test_a_query_is_left_alone_when_there_is_no_time_for_other_words() -> None:
 
     assert Cascade(model).reformulate(query, Budget(max_tokens=50, deadline=0.0), Stopwatch()) == query
     assert model.prompts == []
+
+
+def test_a_summary_that_is_not_read_to_its_end_gives_the_model_back() -> None:
+    long = "Con la tosse beva spesso acqua o tisane, " + ", ".join(f"infuso{number}" for number in range(40)) + "."
+    proof_texts = ("La tosse " + "secca " * 30 + "passa.", long, *TEXTS[2:], *FURTHER)
+    model = ScriptedLanguageModel(f"A: {long} Il fumo peggiora la tosse.", "Il fumo peggiora la tosse.")
+    _, _, watch = compose(model, mode=Mode.PRECISE, evidence=proof_texts, grades=False)
+
+    assert "writing_failed" not in watch.timings_s
+
+
+def test_a_stage_stopped_by_the_deadline_is_expected_to_take_that_long_but_not_for_good() -> None:
+    model = ScriptedLanguageModel(JOINED, delay_s=0.6)
+    cascade = Cascade(model)
+
+    def ask(left_s: float) -> None:
+        composer = Composer(Aligner(ITALIAN), proof(*TEXTS), lambda _: None, LimitWords.load(ITALIAN))
+        composer.open()
+        budget = Budget(max_tokens=150, deadline=time.monotonic() + left_s)
+        cascade.compose(composer, ASKED, Mode.FAST, budget, Stopwatch())
+
+    ask(0.3)
+    ask(0.2)
+    assert len(model.prompts) == 1
+
+    for _ in range(8):
+        ask(0.2)
+    assert len(model.prompts) > 1

@@ -4,6 +4,7 @@ from dataclasses import replace
 from locales.language import Language
 from rag.aligner import Aligner
 from rag.composer import MAX_WORDS, Composer
+from rag.documents import Sentence
 from rag.limits import LimitWords
 from rag.types import Draft, Evidence, SentenceKind, SupportedSentence
 from tests import builders
@@ -178,3 +179,20 @@ def test_advice_that_a_draft_already_gives_is_not_quoted_again() -> None:
     made.fill()
 
     assert texts(made) == [FEVER, DOCTOR]
+
+
+def test_an_exception_is_not_shown_beside_what_it_does_not_limit() -> None:
+    ibuprofen, not_in_pregnancy = "L'ibuprofene abbassa la febbre.", "Però non va usato in gravidanza."
+    text = f"{ibuprofen} {not_in_pregnancy}"
+    places = (Sentence(text=ibuprofen, start=0, end=len(ibuprofen)), Sentence(text=not_in_pregnancy, start=32, end=len(text)))
+    page = builders.chunk(text, chunk_id="ibuprofen#1", sentences=places)
+    exception = Evidence(chunk=page, sentence=places[1], strength=0.8)
+    made = composer([*evidence("Il paracetamolo abbassa la febbre."), exception])
+    made.open()
+    made.take([Draft(text=not_in_pregnancy)])
+
+    assert texts(made) == ["Il paracetamolo abbassa la febbre."]
+
+    made.fill()
+
+    assert texts(made) == ["Il paracetamolo abbassa la febbre.", ibuprofen, not_in_pregnancy]

@@ -1,5 +1,7 @@
 """How a patient's own words are read as a reply to what an intake asks."""
 
+import time
+
 import pytest
 
 from locales.language import Language
@@ -87,3 +89,16 @@ def test_replies_in_vain_are_counted_until_something_is_learned() -> None:
 def test_a_no_to_one_feature_is_something_learned() -> None:
     fever = feature_question(FeatureLexicon.load(IT).features["fever"])
     assert Story(language=IT, utterances=("sto male",)).replying(fever, ReplyKind.NO).in_vain == 0
+
+
+@pytest.mark.parametrize("text", ["38", "38,5", "37,2", "12", "13 e 1", "0"])
+@pytest.mark.parametrize("language", list(Language))
+def test_a_temperature_is_no_choice(language: Language, text: str) -> None:
+    assert read_reply(which(language), text, language).chosen == ()
+
+
+def test_a_line_of_numbers_takes_no_time_to_read() -> None:
+    begun = time.monotonic()
+    read_reply(which(IT), "4 5 13 140 " + "1 " * 1_000 + "x", IT)
+
+    assert time.monotonic() - begun < 1.0
