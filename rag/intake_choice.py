@@ -107,7 +107,7 @@ def typical_features(
         gains = {
             feature: _distinction(profile.chance(feature), _mean_chance(feature, others, shares))
             for feature in features
-            if feature not in typical and profile.names(feature)
+            if feature not in typical and profile.shows(feature)
         }
         best = max(gains, key=lambda feature: gains[feature], default=None)
         if best is not None and gains[best] > 0.0:

@@ -40,6 +40,10 @@ class PageProfile:
         """Whether the page names the feature as a symptom, or patients do who need it."""
         return self.chance(feature) >= _IN_PATIENTS_WORDS
 
+    def shows(self, feature: str) -> bool:
+        """Whether the page tells the feature among its symptoms: what only patients' words name may be an accident of them."""
+        return self.chance(feature) >= _IN_SYMPTOMS
+
 
 def read_profile(document: Document, tree_of: TreeOf, lexicon: FeatureLexicon) -> PageProfile:
     """Read what a page tells of each feature; where several parts do, the one that says most counts.

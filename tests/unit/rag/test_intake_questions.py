@@ -64,7 +64,7 @@ def test_a_red_flag_is_asked_by_itself_and_never_offered(language: Language) -> 
     clot = PageProfile(document_id="clot", topic="clot", title="clot", chances={"calf_clot": 0.95, "leg_swelling": 0.55})
 
     alone = next_question(lexicon, lexicon.features, [clot, COLD], [0.5, 0.5])
-    meek = PageProfile(document_id="clot", topic="clot", title="clot", chances={"calf_clot": 0.6, "leg_swelling": 0.55})
+    meek = PageProfile(document_id="clot", topic="clot", title="clot", chances={"calf_clot": 0.6, "leg_swelling": 0.6})
     offered = next_question(lexicon, lexicon.features, [meek, COLD], [0.5, 0.5])
 
     assert alone is not None
@@ -81,3 +81,14 @@ def test_every_choice_says_its_feature_in_the_first_person(language: Language) -
         question.affirmed((place,)) == (lexicon.features[choice.feature].statement,)
         for place, choice in enumerate(question.choices)
     )
+
+
+@every_language
+def test_what_only_patients_words_name_is_offered_to_nobody(language: Language) -> None:
+    lexicon = LEXICONS[language]
+    by_symptoms = PageProfile(document_id="a", topic="a", title="a", chances={"thirst": 0.6, "itch": 0.5})
+    question = next_question(lexicon, lexicon.features, [by_symptoms, COLD], [0.5, 0.5])
+
+    assert question is not None
+    assert "itch" not in [choice.feature for choice in question.choices]
+    assert "thirst" in [choice.feature for choice in question.choices]
