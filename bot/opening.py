@@ -5,9 +5,7 @@ from functools import cache
 
 from locales.language import Language
 from rag.interpreter import Interpreter
-from rag.types import Intent, Preface, Question
-
-_PREFACES = {Intent.OWN_DOSE: Preface.OWN_DOSE, Intent.READING: Preface.READING}
+from rag.types import Preface, Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +29,7 @@ def opening_of(question: Question, *, extractive: bool, about_emergency: bool) -
     interpretation = _interpreter().interpret(question)
     return Opening(
         language=interpretation.language,
-        preface=_PREFACES.get(interpretation.intent),
+        preface=Preface.of(interpretation.intent),
         extractive=extractive,
         about_emergency=about_emergency,
     )

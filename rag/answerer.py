@@ -41,7 +41,6 @@ from rag.unsearched import reply_without_search
 OnSentence = Callable[[SupportedSentence], None]
 OpenReader = Callable[[Language], IndexReader]
 
-_PREFACES = {Intent.OWN_DOSE: Preface.OWN_DOSE, Intent.READING: Preface.READING}
 _REFUSALS = {Intent.OWN_DOSE: AbstentionKind.OWN_DOSE, Intent.READING: AbstentionKind.READING}
 _FOR_WANT_OF_TEXT = {AbstentionKind.NO_CONTENT, AbstentionKind.NO_EVIDENCE}
 _MAX_FURTHER_READING = 2
@@ -176,12 +175,12 @@ class Answerer:
         except IndexMissing:
             return self._refuse(AbstentionKind.NO_CONTENT, phrased, watch)
         hits, evidence = self._evidence(phrased, reader, wish, watch)
-        if wish.mode is Mode.PRECISE and not wish.quote_only and (not evidence or evidence[0].similarity < _SURE):
+        if evidence and evidence[0].similarity < _SURE and wish.mode is Mode.PRECISE and not wish.quote_only:
+            # Never where nothing was found: a generator's words must not make an answer of a refusal.
             wider = self._reformulated(phrased, wish.budget, watch)
             if wider.query != phrased.query:
                 _go_on(wish.budget)
-                found = self._evidence(wider, reader, wish, watch)
-                phrased, (hits, evidence) = (wider, found) if found[1] or not evidence else (phrased, (hits, evidence))
+                evidence = self._evidence(wider, reader, wish, watch)[1] or evidence
         if not evidence:
             return self._refuse(self._refusal(interpretation, reader), phrased, watch, hits)
         _go_on(wish.budget)
@@ -270,7 +269,7 @@ class Answerer:
             language=interpretation.language,
             mode=mode,
             further_reading=tuple(further.values())[:_MAX_FURTHER_READING],
-            preface=_PREFACES.get(interpretation.intent),
+            preface=Preface.of(interpretation.intent),
             extractive=self.is_extractive,
             hurried=hurried and not any(sentence.kind is SentenceKind.WRITTEN for sentence in composer.sentences),
             dropped=composer.dropped,

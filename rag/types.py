@@ -220,6 +220,11 @@ class Preface(StrEnum):
     OWN_DOSE = "own_dose"
     READING = "reading"
 
+    @classmethod
+    def of(cls, intent: Intent) -> "Preface | None":
+        """What an answer to such a question begins with, if anything."""
+        return {Intent.OWN_DOSE: cls.OWN_DOSE, Intent.READING: cls.READING}.get(intent)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:

@@ -26,6 +26,7 @@ from rag.types import (
     AnsweringRun,
     Clarification,
     Courtesy,
+    Mode,
     NoticeKind,
     Question,
     SentenceKind,
@@ -601,3 +602,13 @@ def test_warming_evaluates_each_languages_prompt_once(home: Home) -> None:
 
     assert len(set(model.warmed)) == len(Language)
     assert answerer.generator_name == "scripted"
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_the_generators_words_make_no_answer_of_a_refusal(home: Home, language: Language) -> None:
+    asked = {ITALIAN: "erba zixol?", SPANISH: "¿hierba zixol?"}[language]
+    answerer, model = home.answerer({ITALIAN: "influenza", SPANISH: "gripe"}[language])
+    run = ask(answerer, asked, mode=Mode.PRECISE)
+
+    assert isinstance(run.reply, Abstention)
+    assert model.prompts == []
