@@ -83,7 +83,7 @@ def test_sentences_come_bare_of_decoration(language: Language, text: str, expect
         ("Forse è un cancro</think>Riposo.", []),
     ],
 )
-def test_thoughts_are_no_answer(text: str, expected: list[str]) -> None:
+def test_thoughts_are_no_answer_h24(text: str, expected: list[str]) -> None:
     assert drafts(text) == expected
 
 
@@ -97,7 +97,7 @@ def test_thoughts_are_no_answer(text: str, expected: list[str]) -> None:
         "Riposo.\nPregunta: tengo tos.",
     ],
 )
-def test_an_invented_next_turn_ends_the_answer(text: str) -> None:
+def test_an_invented_next_turn_ends_the_answer_h24(text: str) -> None:
     assert drafts(text) == ["Riposo."]
 
 
