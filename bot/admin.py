@@ -13,9 +13,9 @@ from bot.admins import Admins
 from bot.commands import split_command
 from bot.errors import AlreadyRunning, RunNotStarted
 from bot.ingestion_view import IngestionView, StartsRuns
+from bot.metrics import Metrics
 from bot.run_follower import UNUSABLE, RunFollower
 from bot.run_texts import RunTexts
-from bot.tally import Tally
 from bot.telemetry import Telemetry
 from channels.base import Channel
 from channels.errors import DeliveryFailed, RecipientGone
@@ -49,7 +49,7 @@ class AdminParts:
     runner: StartsRuns
     view: IngestionView
     texts: AdminTexts
-    tally: Tally
+    tally: Metrics
     telemetry: Telemetry
     queue_length: Callable[[], int]
     schedule: Schedule | None = None

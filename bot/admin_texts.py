@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from babel.dates import format_datetime, format_timedelta
 from babel.numbers import format_decimal
 
-from bot.tally import Tally
+from bot.metrics import Metrics
 from channels.messages import Button, OutboundMessage
 from ingest.ledger import PublishedIndex, RunRow, SourceState
 from ingest.sources import SourceRow
@@ -69,6 +69,10 @@ class AdminTexts:
         """A date with its time, as people write it."""
         return format_datetime(moment, _MOMENT[language], tzinfo=self._zone, locale=language.value)
 
+    def short_moment(self, language: Language, moment: datetime) -> str:
+        """The same in figures, for a narrow column: it is not broken over two lines."""
+        return format_datetime(moment, "short", tzinfo=self._zone, locale=language.value).replace(" ", "\N{NO-BREAK SPACE}")
+
     def span(self, language: Language, seconds: float) -> str:
         """A length of time, rounded to one unit."""
         return format_timedelta(timedelta(seconds=max(round(seconds), 0)), threshold=2, locale=language.value)
@@ -115,13 +119,13 @@ class AdminTexts:
             paragraphs=(self.text(language, "sources.heading"), "\n".join(lines), self.text(language, "sources.usage"))
         )
 
-    def stats(self, language: Language, tally: Tally, uptime_s: float) -> OutboundMessage:
+    def stats(self, language: Language, metrics: Metrics, uptime_s: float) -> OutboundMessage:
         """What was counted since the start."""
         counts: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-        for (of, platform, kind), count in tally.turns.items():
+        for (of, platform, kind), count in metrics.turns.items():
             counts[self.language_name(of), self.text(language, f"platform.{platform.value}")][kind] = count
         lines = [self._stats_line(language, *key, kinds) for key, kinds in sorted(counts.items())]
-        total = self.number(language, sum(tally.turns.values()))
+        total = self.number(language, sum(metrics.turns.values()))
         return OutboundMessage(
             paragraphs=(
                 self.text(language, "stats.heading", span=self.span(language, uptime_s), count=total),
@@ -129,8 +133,8 @@ class AdminTexts:
                 self.text(
                     language,
                     "stats.commands",
-                    unknown=self.number(language, tally.unknown_commands),
-                    refused=self.number(language, tally.admin_attempts),
+                    unknown=self.number(language, metrics.unknown_commands),
+                    refused=self.number(language, metrics.admin_attempts),
                 ),
             )
         )

@@ -26,6 +26,8 @@ class Scope(StrEnum):
 
     QUERY = "query"
     REINDEX = "reindex"
+    METRICS = "metrics"
+    ADMIN = "admin"
 
 
 class Bearers:
@@ -44,9 +46,15 @@ class Bearers:
 
     def scopes(self, request: Request) -> frozenset[Scope]:
         """What the request's token opens; nothing if it has none that is known. The time it takes tells nothing of the tokens."""
-        shown = self._shown(request)
-        matches = [(scope, hmac.compare_digest(digest, shown)) for scope, digest in self._known]
-        return frozenset(scope for scope, is_match in matches if is_match)
+        return self._opened_by(self._shown(request))
+
+    def scopes_of(self, token: str) -> frozenset[Scope]:
+        """The same for a token that was shown elsewhere than in a header."""
+        return self._opened_by(self._digest(token.encode("utf-8", "surrogatepass")))
+
+    def knows(self, *scopes: Scope) -> bool:
+        """Whether there is a token for one of these scopes at all."""
+        return any(scope in scopes for scope, _ in self._known)
 
     def key(self, request: Request) -> str:
         """A short hash by which calls with the same token are counted."""
@@ -61,6 +69,10 @@ class Bearers:
             challenge = f'Bearer realm="salus", error="insufficient_scope", scope="{scope.value}"'
             return error_reply(403, f"the token does not open {scope.value}", {"WWW-Authenticate": challenge})
         return error_reply(401, "a known bearer token is needed", {"WWW-Authenticate": 'Bearer realm="salus"'})
+
+    def _opened_by(self, shown: bytes) -> frozenset[Scope]:
+        matches = [(scope, hmac.compare_digest(digest, shown)) for scope, digest in self._known]
+        return frozenset(scope for scope, is_match in matches if is_match)
 
     def _shown(self, request: Request) -> bytes:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")

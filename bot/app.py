@@ -3,28 +3,36 @@
 import asyncio
 import contextlib
 import time
+import zlib
 from collections.abc import Sequence
+from functools import partial
 
 import uvicorn
 from starlette.applications import Starlette
 
 from bot.commands import command_menu
+from bot.consent import ConsentDesk
 from bot.conversation import Conversation
 from bot.errors import StartRefused
+from bot.health import HealthCheck
 from bot.inference_worker import InferenceWorker
 from bot.intake import IntakeDesk
 from bot.intake_mode import IntakeMode
 from bot.loading import load_gate, load_renderer, load_texts, rag_settings
+from bot.metrics import Metrics
 from bot.operations import Operations
+from bot.operator_routes import OperatorRoutes
 from bot.parts import Parts
-from bot.process import Server, stopped_by_signals
+from bot.patient_limits import PatientLimits
+from bot.patient_registry import PatientRegistry
+from bot.process import Server, at_home, stopped_by_signals
 from bot.program_routes import ProgramRoutes
 from bot.registry import ClaimRegistry
 from bot.safety import SafetyGate
 from bot.sessions import Sessions
-from bot.settings import Settings, is_loopback
+from bot.settings import Settings
+from bot.start_checks import check_fitness
 from bot.streaming import PACES
-from bot.tally import Tally
 from bot.telemetry import Telemetry, quieten_loop
 from bot.web import web_app
 from channels.base import Channel
@@ -35,12 +43,12 @@ from locales.language import Language
 from rag.answerer import Answerer
 from rag.build import build_answerer, build_intake
 from rag.documents import Document
-from rag.errors import IndexMissing, RagError
+from rag.errors import RagError
 from rag.languages import identify
 from rag.models.protocols import Embedder, LanguageModel
 
-_POLL_SILENCE_S = 180.0  # a poll is answered every ten seconds, also when nobody writes
 _HTTP_GRACE_S = 5
+_TERMS = 1  # one more whenever the text of the consent changes in what it says
 
 
 def build(
@@ -64,48 +72,76 @@ def build(
         RagError: If a model cannot be loaded or the index was built with another embedder.
     """
     catalog, directory = load_texts()
+    telemetry = Telemetry(_hash_key(settings))
+    metrics = Metrics(telemetry)
     if channels is None:
-        channels = _messengers(settings, catalog)
+        channels = _messengers(settings, catalog, metrics)
     answerer = build_answerer(rag_settings(settings), language_model=language_model, embedder=embedder)
     gate = load_gate(answerer.embedder)
-    telemetry = Telemetry(_hash_key(settings))
-    unreviewed = _check_index(answerer, telemetry)
-    if unreviewed and _is_public(settings, channels) and not settings.allow_unreviewed:
-        raise StartRefused(
-            "The published pages are demonstration texts that no clinician has reviewed, and a real messenger is configured. "
-            "Publish reviewed sources (SALUS_SOURCES), or accept this with SALUS_ALLOW_UNREVIEWED=true."
-        )
+    is_outdated = check_fitness(settings, {channel.platform for channel in channels}, answerer, telemetry)
     if answerer.is_extractive:
         telemetry.warning("no_generator_answers_are_quotes", model=settings.generator)
-    worker, tally = InferenceWorker(limit=settings.queue_limit, run_limit_s=settings.answer_deadline_s), Tally(telemetry)
-    operations = Operations(settings, channels, catalog, telemetry, tally, lambda: worker.depth)
-    parts = Parts(
+    worker = InferenceWorker(limit=settings.queue_limit, run_limit_s=settings.answer_deadline_s)
+    sessions = Sessions(idle_s=settings.session_idle_s, limit=settings.session_limit)
+    operations = Operations(settings, channels, catalog, telemetry, metrics, lambda: worker.depth, rebuilds=is_outdated)
+    health = HealthCheck(
+        worker=worker,
         channels={channel.platform: channel for channel in channels},
+        live_version=lambda language: answerer.reader(language).version,
+        view=operations.view,
+        telemetry=telemetry,
+        sessions=lambda: len(sessions),
+        max_index_age_h=settings.index_max_age_h,
+    )
+
+    def registry_fails(error: BaseException) -> None:
+        telemetry.failure("registry", error)
+        metrics.note_registry_failure()
+        health.note_registry_failure()
+
+    patients = PatientRegistry(
+        settings.home / "patients.sqlite", _hash_key(settings), terms=_terms(settings), on_trouble=registry_fails
+    )
+    parts = Parts(
+        channels=health.channels,
         gate=gate,
         answerer=answerer,
         worker=worker,
-        sessions=Sessions(idle_s=settings.session_idle_s, limit=settings.session_limit),
-        registry=ClaimRegistry(
-            settings.home / "claims.sqlite", _hash_key(settings), on_trouble=lambda error: telemetry.failure("registry", error)
-        ),
+        sessions=sessions,
+        registry=ClaimRegistry(settings.home / "claims.sqlite", _hash_key(settings), on_trouble=registry_fails),
         renderer=load_renderer(settings),
         directory=directory,
         telemetry=telemetry,
         clock=time.monotonic,
-        tally=tally,
+        tally=metrics,
         admin=operations.admin,
         mode=settings.mode,
         intake=_intake(settings, answerer, gate),
+        consent=ConsentDesk(patients, time.monotonic) if settings.consent else None,
+        limits=PatientLimits(
+            a_minute=settings.patient_limit, in_all_a_minute=settings.total_limit, clock=time.monotonic
+        ),
+        debounce_s=settings.debounce_s,
         find_document=lambda document_id: _find_document(answerer, document_id),
         paces=PACES if settings.streaming else {},
     )
-    return App(settings, parts, answerer, catalog, operations)
+    return App(settings, parts, patients, answerer, catalog, operations, health)
 
 
 class App:
     """The running bot: messengers, web server and inference thread on one event loop."""
 
-    def __init__(self, settings: Settings, parts: Parts, answerer: Answerer, catalog: Catalog, operations: Operations) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        parts: Parts,
+        patients: PatientRegistry,
+        answerer: Answerer,
+        catalog: Catalog,
+        operations: Operations,
+        health: HealthCheck,
+    ) -> None:
+        self._patients = patients
         self.conversation = Conversation(parts)
         self.is_extractive = answerer.is_extractive
         self._settings = settings
@@ -113,10 +149,18 @@ class App:
         self._answerer = answerer
         self._operations = operations
         self._programs = ProgramRoutes(settings, parts, answerer, operations)
-        routes = [route for channel in parts.channels.values() for route in channel.routes()] + self._programs.routes
+        self._health = health
+        health.turns = lambda: self.conversation.running
+        operators = OperatorRoutes(settings, health, parts.tally, operations.view, operations.schedule, catalog, parts.telemetry)
+        routes = [route for channel in parts.channels.values() for route in channel.routes()]
         self.asgi: Starlette = web_app(
-            routes, find_document=parts.find_document, problems=self.problems, catalog=catalog, directory=parts.directory
+            routes + self._programs.routes + operators.routes,
+            find_document=parts.find_document,
+            health=health.look,
+            catalog=catalog,
+            directory=parts.directory,
         )
+        self._presence = contextlib.ExitStack()
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
         self._purger: asyncio.Task[None] | None = None
@@ -134,13 +178,16 @@ class App:
         Raises:
             ChannelMisconfigured: If a messenger refuses the credentials.
             ChannelUnreachable: If a messenger cannot be reached.
-            StartRefused: If the port is taken.
+            StartRefused: If the port is taken, or a backup is being restored.
         """
         quieten_loop(asyncio.get_running_loop())
+        self._presence.enter_context(at_home(self._settings.home))
         try:
             await self._parts.registry.open()
+            await self._patients.open()
             self._parts.worker.start()
             await self._parts.worker.run("warm", lambda _deadline, _cancelled: self._warm())
+            self._health.models_loaded = True
             self._purger = asyncio.create_task(self._parts.sessions.purge_forever())
             if with_web:
                 await self._listen()
@@ -170,6 +217,8 @@ class App:
         background = [task for task in (self._purger, self._serving) if task is not None]
         await asyncio.gather(*background, return_exceptions=True)
         await self._parts.registry.close()
+        await self._patients.close()
+        self._presence.close()
         self._parts.telemetry.event("stopped")
 
     async def serve(self) -> None:
@@ -189,17 +238,6 @@ class App:
             finally:
                 waiting.cancel()
             await self.stop()
-
-    def problems(self) -> list[str]:
-        """What keeps the bot from answering, in words that a monitor can show."""
-        found = []
-        if not self._parts.worker.is_alive:
-            found.append("inference_stopped")
-        for channel in self._parts.channels.values():
-            silence_s = getattr(channel, "seconds_since_poll", None)
-            if silence_s is not None and silence_s > _POLL_SILENCE_S:
-                found.append(f"{channel.platform.value}_not_polled")
-        return found
 
     def _warm(self) -> None:
         self._answerer.warm(self._settings.mode)
@@ -252,7 +290,7 @@ def _find_document(answerer: Answerer, document_id: str) -> Document | None:
     return None
 
 
-def _messengers(settings: Settings, catalog: Catalog) -> list[Channel]:
+def _messengers(settings: Settings, catalog: Catalog, metrics: Metrics) -> list[Channel]:
     """The messengers that are configured; their libraries are loaded only for those."""
     found: list[Channel] = []
     base_url = settings.public_base_url or ""
@@ -281,6 +319,10 @@ def _messengers(settings: Settings, catalog: Catalog) -> list[Channel]:
                 settings.whatsapp_from or "",
                 base_url,
                 settings.twilio_api_base_url,
+                pace_s=settings.whatsapp_pace_s,
+                template_sid=settings.whatsapp_template_sid or "",
+                typing=settings.whatsapp_typing,
+                on_status=partial(metrics.note_delivery_status, Platform.WHATSAPP),
             )
         )
     if not found:
@@ -288,24 +330,10 @@ def _messengers(settings: Settings, catalog: Catalog) -> list[Channel]:
     return found
 
 
-def _is_public(settings: Settings, channels: Sequence[Channel]) -> bool:
-    """True when real patients can write: a messenger account at its real address, or programs on other machines."""
-    platforms = {channel.platform for channel in channels}
-    telegram = Platform.TELEGRAM in platforms and settings.has_telegram and not is_loopback(settings.telegram_api_base_url)
-    whatsapp = Platform.WHATSAPP in platforms and settings.has_whatsapp and not is_loopback(settings.twilio_api_base_url)
-    programs = bool(settings.api_tokens) and not is_loopback(f"http://{settings.host}")
-    return telegram or whatsapp or programs
-
-
-def _check_index(answerer: Answerer, telemetry: Telemetry) -> bool:
-    """Whether anything published is unreviewed; an index of another embedder is refused by the reader itself."""
-    unreviewed = False
-    for language in Language:
-        try:
-            unreviewed |= answerer.reader(language).is_demonstration
-        except IndexMissing:
-            telemetry.warning("nothing_published", language=language.value)
-    return unreviewed
+def _terms(settings: Settings) -> int:
+    """The number of the terms that patients agree to: other ones where somebody else receives their questions, too."""
+    party = settings.remote_generator_party
+    return _TERMS if party is None else zlib.crc32(f"{_TERMS} {party}".encode())
 
 
 def _hash_key(settings: Settings) -> bytes | None:

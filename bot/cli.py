@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -187,6 +188,34 @@ def pull_models(
         with shown(ERR) as report:
             path = pull(name, settings.home, progress=report)
         OUT.print(f"{name}: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+@cli.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="A .tar.gz or .tar file that does not exist yet, or - for standard output.")],
+) -> None:
+    """Write index and ledger to one file, also while the bot runs; nothing of any patient is in it."""
+    settings = start(quiet=True)
+    from bot.backup import back_up, write_backup
+
+    if str(file) == "-":
+        write_backup(settings.home, sys.stdout.buffer)
+        return
+    manifest = back_up(settings.home, file)
+    OUT.print(f"{file}: {manifest.told}", highlight=False, markup=False, soft_wrap=True)
+
+
+@cli.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `salus backup` wrote, or - for standard input.")],
+) -> None:
+    """Put a backup in the place of index and ledger, once it is proven whole; the bot must be stopped."""
+    settings = start(quiet=True)
+    from bot.restore import restore_backup, restore_file
+
+    is_piped = str(file) == "-"
+    manifest = restore_backup(settings.home, sys.stdin.buffer) if is_piped else restore_file(settings.home, file)
+    OUT.print(f"restored: {manifest.told}", highlight=False, markup=False, soft_wrap=True)
 
 
 @cli.command()

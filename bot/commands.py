@@ -14,6 +14,8 @@ LANGUAGE_PAYLOAD = "language:"
 MODE_PAYLOAD = "mode:"
 COUNTRY_PAYLOAD = "country:"
 OTHER_COUNTRY = "other"
+WIPE_PAYLOAD = "wipe:messages"
+"""Comes back when a patient wants the messages about abuse deleted."""
 OFFERED_COUNTRIES = ("IT", "ES", "MX", "AR", "CO", "US", OTHER_COUNTRY)
 
 _LANGUAGES = {
@@ -32,14 +34,18 @@ _COUNTRIES = {
 }
 # A command that exists in one language only tells which language its writer reads.
 _SPOKEN = {
-    Language.ITALIAN: {"aiuto", "annulla", "fonti", "lingua", "paese", "nuovo", "nuova", "dimentica"},
-    Language.SPANISH: {"ayuda", "cancelar", "cancela", "fuentes", "idioma", "pais", "nuevo", "nueva", "olvidar"},
+    Language.ITALIAN: {"aiuto", "annulla", "fonti", "lingua", "paese", "nuovo", "nuova", "dimentica", "emergenza"},
+    Language.SPANISH: {"ayuda", "cancelar", "cancela", "fuentes", "idioma", "pais", "nuevo", "nueva", "olvidar", "emergencia"},
 }
 
 _MODES = {
     Mode.FAST: {"veloce", "rapido", "rapida", "fast"},
     Mode.PRECISE: {"preciso", "precisa", "precise"},
 }
+
+_STOPPING = frozenset({"annulla", "cancelar", "cancela"})
+_ERASING = frozenset({"dimentica", "olvidar"})
+_EMERGENCY = frozenset({"emergenza", "emergencia", "emergenze", "emergencias"})
 
 _Reply = Callable[[str, Session, Language, EmergencyDirectory], Notice]
 
@@ -54,7 +60,7 @@ def respond(line: str, session: Session, language: Language, directory: Emergenc
         directory: The countries whose numbers are known.
     """
     name, argument = split_command(line)
-    spoken = next((spoken for spoken, names in _SPOKEN.items() if name in names), None)
+    spoken = spoken_language(line)
     if session.language is None and spoken is not None:
         language = session.language_prior = spoken
     reply = _COMMANDS.get(name)
@@ -67,6 +73,37 @@ def split_command(line: str) -> tuple[str, str]:
     """Name and argument of a command line, both in plain lower case."""
     name, *argument = line.strip().removeprefix("/").split(maxsplit=1) or [""]
     return _plain(name.partition("@")[0]), _plain(" ".join(argument))
+
+
+def spoken_language(line: str) -> Language | None:
+    """The language of a command that exists in one of them only."""
+    name = split_command(line)[0]
+    return next((spoken for spoken, names in _SPOKEN.items() if name in names), None)
+
+
+def begins(line: str) -> bool:
+    """Whether a command opens the conversation."""
+    return split_command(line)[0] == "start"
+
+
+def stops(line: str) -> bool:
+    """Whether a command stops the answer that is being worked on."""
+    return split_command(line)[0] in _STOPPING
+
+
+def erases(line: str) -> bool:
+    """Whether a command erases all that is known of the patient."""
+    return split_command(line)[0] in _ERASING
+
+
+def asks_for_numbers(line: str) -> bool:
+    """Whether a command asks for the emergency numbers."""
+    return split_command(line)[0] in _EMERGENCY
+
+
+def is_choice(payload: str) -> bool:
+    """Whether a tapped button chooses language, mode or country."""
+    return payload.startswith((LANGUAGE_PAYLOAD, MODE_PAYLOAD, COUNTRY_PAYLOAD))
 
 
 def choose(payload: str, session: Session, language: Language, directory: EmergencyDirectory) -> Notice | None:
@@ -140,16 +177,16 @@ def _mode(argument: str, session: Session, language: Language, _directory: Emerg
 
 _HELP = _tell(Topic.HELP)
 _NEW = _forget(Topic.NEW_SESSION)
-_ERASE = _forget(Topic.ERASED)
 _COMMANDS: dict[str, _Reply] = {
     "start": _tell(Topic.START),
     **dict.fromkeys(("help", "aiuto", "ayuda"), _HELP),
     **dict.fromkeys(("privacy", "privacidad"), _tell(Topic.PRIVACY)),
     **dict.fromkeys(("fonti", "fuentes"), _tell(Topic.PROOF)),  # said where no answer is kept whose proof could be shown
-    **dict.fromkeys(("annulla", "cancelar", "cancela"), _tell(Topic.START)),  # said where nothing is under way
+    **dict.fromkeys(_STOPPING, _tell(Topic.NOTHING_RUNS)),  # said where nothing is under way
     **dict.fromkeys(("lingua", "idioma", "language"), _language),
     **dict.fromkeys(("paese", "pais", "country"), _country),
     **dict.fromkeys(("modo", "mode"), _mode),
     **dict.fromkeys(("nuovo", "nuova", "nuevo", "nueva", "reset"), _NEW),
-    **dict.fromkeys(("dimentica", "olvidar"), _ERASE),
+    **dict.fromkeys(_ERASING, _forget(Topic.ERASED)),
+    **dict.fromkeys(_EMERGENCY, _tell(Topic.EMERGENCY_NUMBERS)),
 }

@@ -1,39 +1,37 @@
 """The message line: receive, acknowledge, safety gate, session, answer, render, send. Read `_turn` from top to bottom."""
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from bot import commands
-from bot.errors import Busy
+from bot.delivery import Delivery
 from bot.escalation import ANSWER_PAYLOAD
-from bot.hints import hinted_language, known_language, language_of, take_country_hint
-from bot.intake import Step, answered, leaving, next_step, put_off, read_with_story, unless_unseen
+from bot.follow_ups import read_follow_up
+from bot.gathering import Gathering
+from bot.hints import known_language, language_of, take_country_hint
+from bot.immediate import Immediate
+from bot.intake import put_off, read_with_story
 from bot.intake_dialogue import Dialogue
-from bot.outcomes import Apology, Escalation, Notice, Outcome, Proof, Topic, from_reply, kind_of
+from bot.metrics import DeliveryFailure
+from bot.outcomes import Apology, Escalation, Notice, Outcome, Proof, Topic, kind_of
 from bot.parts import Parts
-from bot.proof import asks_why, proof_number, prove
-from bot.renderer import Reader
-from bot.safety import GateReading, RedFlag, SafetyGate
+from bot.patient_limits import Verdict
+from bot.replies import Replier, Turn
+from bot.safety import GateReading, Level, RedFlag, SafetyGate
 from bot.second_reading import SecondReader
-from bot.sessions import MAX_TURN_CHARACTERS, Session, key_of
-from bot.streaming import AnswerStream, Streams
+from bot.sessions import Session, key_of
+from bot.streaming import Streams
 from bot.telemetry import TurnLog
-from bot.typing_sign import SHOWN_S, typing_sign
-from channels.base import Channel
+from bot.typing_sign import SHOWN_S
 from channels.errors import DeliveryFailed, RecipientGone
-from channels.messages import InboundMessage, MessageKind
-from locales.language import Language
+from channels.messages import InboundMessage, MessageKind, Platform
 from rag.errors import Cancelled
-from rag.types import Answer, Clarification, Question
+from rag.types import Answer
 
 _MAX_TASKS = 1_000
 _MAX_WAITING = 5  # messages of one patient that may wait behind each other
-_NOTICE_FROM_POSITION = 2  # with one person ahead the answer itself arrives within seconds
-_LONG_QUEUE = 4  # with so many patients waiting, answers are quotes: some 0.2 s instead of 4
-_SEND_LIMIT_S = 120.0
+_REFUSED = {Verdict.TOO_MANY: Topic.LIMITED, Verdict.BUSY: Topic.BUSY}
 
 
 class Conversation:
@@ -43,6 +41,9 @@ class Conversation:
         self._parts = parts
         self._tasks: set[asyncio.Task[None]] = set()
         self._second_reader = SecondReader(parts.gate, parts.telemetry)
+        self._delivery = Delivery(parts)
+        self._immediate = Immediate(parts, self._delivery, self._spawn)
+        self._replier = Replier(parts, self._delivery, self._spawn)
         extractive = parts.answerer is not None and parts.answerer.is_extractive
         self._streams = Streams(renderer=parts.renderer, telemetry=parts.telemetry, extractive=extractive, paces=parts.paces)
 
@@ -87,30 +88,34 @@ class Conversation:
         task.add_done_callback(self._tasks.discard)
 
     async def _turn(self, message: InboundMessage) -> None:
-        log, patient = TurnLog(), self._parts.telemetry.patient(message)
+        log, patient, platform = TurnLog(), self._parts.telemetry.patient(message), message.sender.platform
         try:
             outcome = await self._respond(message, log)
-        except RecipientGone:
+        except RecipientGone as error:
             self._parts.sessions.drop(key_of(message))
-            self._parts.telemetry.event("recipient_gone", patient=patient, platform=message.sender.platform.value)
+            self._parts.tally.note_delivery_failure(platform, DeliveryFailure.of(error))
+            self._parts.telemetry.event("recipient_gone", patient=patient, platform=platform.value)
         except Cancelled:  # the bot is stopping
             self._parts.telemetry.event("turn_cancelled", patient=patient)
             await self._apologise(message)
         except Exception as error:  # noqa: BLE001 - whatever happens, the patient hears back
             self._parts.telemetry.failure("turn_failed", error, stage=log.stage_name, patient=patient)
+            if log.stage_name == "send":
+                self._parts.tally.note_delivery_failure(platform, DeliveryFailure.of(error))
             if not isinstance(error, DeliveryFailed):
                 await self._apologise(message)
         else:
+            self._parts.tally.note_turn(outcome, platform, log.duration_s, log.stages_s)
             self._parts.telemetry.event(
-                "turn", outcome=outcome, patient=patient, platform=message.sender.platform.value,
+                "turn", outcome=outcome, patient=patient, platform=platform.value,
                 duration_s=log.duration_s, stages_s=log.stages_s,
             )  # fmt: skip
 
     async def _respond(self, message: InboundMessage, log: TurnLog) -> str:
         """One turn; returns the kind of its outcome.
 
-        Before the emergency or the session's lock is reached, nothing is awaited but the gate's second reading, whose one thread
-        keeps the order of messages.
+        Before the emergency is told, nothing is awaited but the gate's second reading, whose one thread keeps the order of
+        messages.
         """
         parts = self._parts
         with log.stage("gate"):
@@ -120,21 +125,73 @@ class Conversation:
             reading, seen = _read(parts.gate, message, session, now), session.intake
         earlier, burst = session.earlier(), session.burst(now)
         if message.kind is MessageKind.TEXT:
-            session.remember(message.text, now)
+            session.remember(message.text, now, message.original_id)
             with log.stage("reread"):
-                reading = await self._second_reader.read(message.text, burst, reading)
+                session.rereading = asyncio.ensure_future(self._second_reader.read(message.text, burst, reading))
+                reading = await session.rereading
+        elif session.rereading is not None:  # a tap must not overtake the words before it
+            await asyncio.wait({session.rereading})
         if reading.red_flag is not None:
             with log.stage("escalate"):
                 outcome = await self._escalate(reading.red_flag, message, session, now)
-            await parts.registry.record(message.sender.platform, message.message_id)
+            await parts.registry.record(message.sender.platform, message.message_id, message.sender.identity)
             return outcome
-        if session.waiting >= _MAX_WAITING:
-            return await self._slow_down(message, session)
+        with log.stage("claim"):
+            if not await parts.registry.record(message.sender.platform, message.message_id, message.sender.identity):
+                return "duplicate"
+        done = await self._immediate.act(message, session) or await self._refused(message, session)
+        if done is not None:
+            return done
+        gathering = self._gathering(message, session)
+        if gathering is None:
+            return "joined"
+        return await self._in_turn(message, session, gathering, earlier, reading, log, seen)
+
+    async def _in_turn(
+        self,
+        message: InboundMessage,
+        session: Session,
+        gathering: Gathering,
+        earlier: tuple[str, ...],
+        reading: GateReading,
+        log: TurnLog,
+        seen: Dialogue | None,
+    ) -> str:
+        """Reply behind the patient's other messages, and once those that belong to this one are there."""
         with session.turn_waits():
             async with session.lock:
-                with log.stage("claim"):
-                    is_first = await parts.registry.record(message.sender.platform, message.message_id)
-                return await self._reply(message, session, earlier, reading, log, seen) if is_first else "duplicate"
+                with log.stage("gather"):
+                    await gathering.settle()
+                if gathering.is_withdrawn or session.is_over:
+                    return "stopped"
+                if message.kind is MessageKind.TEXT:
+                    message = replace(message, text=gathering.text)
+                return await self._reply(message, session, earlier, reading, log, seen)
+
+    async def _refused(self, message: InboundMessage, session: Session) -> str | None:
+        """Refuse what is too much, and say it once; None if the message may go on."""
+        if session.waiting >= _MAX_WAITING:
+            return await self._slow_down(message, session)
+        limits = self._parts.limits
+        sender = message.sender
+        verdict = limits.admit(f"{sender.platform.value}:{sender.identity}") if limits is not None else Verdict.ADMITTED
+        if verdict is Verdict.ADMITTED:
+            return None
+        self._parts.tally.note_limited(sender.platform)
+        if verdict in _REFUSED:
+            await self._notify(_REFUSED[verdict], message, session)
+        return "refused"
+
+    def _gathering(self, message: InboundMessage, session: Session) -> Gathering | None:
+        """What this message begins; None if it belongs to one that still waits for more."""
+        before = session.gathering
+        if message.kind is MessageKind.TEXT and before is not None and before.takes(message):
+            return None
+        if before is not None:
+            before.close()
+        waits = message.kind is MessageKind.TEXT and message.sender.platform is not Platform.CONSOLE
+        session.gathering = Gathering(message, self._parts.debounce_s if waits else 0.0, self._parts.clock)
+        return session.gathering
 
     async def _reply(
         self,
@@ -148,155 +205,48 @@ class Conversation:
         admin = self._parts.admin
         if admin is not None and admin.takes(message):
             with log.stage("admin"):
-                await self._deliver(admin.respond(message, known_language(message, session)))
+                await self._delivery.within_limit(admin.respond(message, known_language(message, session)))
             return "admin"
-        was_new = not session.met
+        was_new, about_emergency = not session.met, reading.about is not None
         with log.stage("greet"):
-            await self._introduce(message, session)
-        about_emergency = reading.about is not None
-        reader = Reader(platform=message.sender.platform, country=session.country, is_new=was_new)
-        async with self._streams.open(self._channel(message), message.sender, reader, about_emergency=about_emergency) as stream:
+            consent = self._parts.consent
+            if consent is None or message.sender.platform is Platform.CONSOLE:
+                await self._introduce(message, session)
+            else:
+                language = language_of(message, session)
+                admitted = await consent.admit(message, session, language, about_emergency=about_emergency)
+                if isinstance(admitted, Notice):
+                    self._parts.tally.note(admitted, message.sender.platform)
+                    await self._delivery.send(admitted, message, session)
+                    return "notice"
+                message, about_emergency = admitted.message, admitted.about_emergency
+                session.met = True
+                was_new = was_new and message.kind is MessageKind.TEXT
+        reader = self._delivery.reader(message, session, is_new=was_new)
+        channel = self._delivery.channel(message.sender.platform)
+        async with self._streams.open(channel, message.sender, reader, about_emergency=about_emergency) as stream:
             with log.stage("answer"):
-                outcome = await self._outcome(message, session, earlier, stream, seen, was_new=was_new)
-            if outcome is None:
+                turn = Turn(
+                    message=message, session=session, earlier=earlier, stream=stream, seen=seen,
+                    language=language_of(message, session), was_new=was_new,
+                )  # fmt: skip
+                outcome = await self._replier.outcome(turn)
+            if outcome is None or session.is_over:
                 return "notice"
-            self._parts.tally.note(outcome, message.sender.platform)
+            self._parts.tally.note(outcome, message.sender.platform, self._replier.mode(session))
             with log.stage("render"):
-                number = session.keep_answer(outcome, self._parts.clock()) if isinstance(outcome, Answer) else None
-                session.just_answered = isinstance(outcome, Answer | Proof)
+                number = self._keep(outcome, session)
                 reader = replace(reader, country=session.country, answer_number=number)
                 rendered = self._parts.renderer.render(outcome, reader, about_emergency=about_emergency)
             with log.stage("send"):
-                await self._deliver(stream.finish(rendered))
+                await self._delivery.within_limit(stream.finish(rendered))
         return kind_of(outcome)
 
-    async def _outcome(
-        self,
-        message: InboundMessage,
-        session: Session,
-        earlier: tuple[str, ...],
-        stream: AnswerStream,
-        seen: Dialogue | None,
-        *,
-        was_new: bool,
-    ) -> Outcome | None:
-        """What the message calls for; None when it has been said already.
-
-        `seen` is the intake's question that was open when the message came: a "sì" replies to no other.
-        """
-        language = language_of(message, session)
-        if self._asks_why(message, session):
-            return await prove(session, language, self._parts.find_document)
-        step = next_step(message, session.intake, language, self._parts.clock())
-        if isinstance(step, Step):
-            step = unless_unseen(step, message, seen)
-            text = message.text if message.kind is MessageKind.TEXT else ""
-            return await self._ask(text, message, session, earlier, language, stream, step)
-        if step is not None:
-            return None if was_new and isinstance(step, Notice) else step
-        match message.kind:
-            case MessageKind.COMMAND:
-                outcome = await self._obey(message, session, earlier, language, stream)
-                return None if was_new and isinstance(outcome, Notice) and outcome.topic is Topic.START else outcome
-            case MessageKind.BUTTON:
-                return await self._choose(message, session, earlier, language, stream)
-            case _:  # text has been taken above
-                return Notice(topic=Topic.ONLY_TEXT, language=language)
-
-    async def _obey(
-        self, message: InboundMessage, session: Session, earlier: tuple[str, ...], language: Language, stream: AnswerStream
-    ) -> Outcome | None:
-        notice = commands.respond(message.text, session, language, self._parts.directory)
-        if notice.topic is Topic.PROOF:
-            return await prove(session, notice.language, self._parts.find_document)
-        if session.intake is None:
-            return notice
-        await self._send(notice, message, session)  # who goes on to something else is answered at once
-        step = leaving(session.intake, self._parts.clock())
-        return await self._ask("", message, session, earlier, notice.language, stream, step)
-
-    def _asks_why(self, message: InboundMessage, session: Session) -> bool:
-        return message.kind is MessageKind.TEXT and session.just_answered and asks_why(message.text)
-
-    async def _choose(
-        self, message: InboundMessage, session: Session, earlier: tuple[str, ...], language: Language, stream: AnswerStream
-    ) -> Outcome | None:
-        number = proof_number(message.text)
-        if number is not None:
-            return await prove(session, language, self._parts.find_document, number)
-        if message.text != ANSWER_PAYLOAD:
-            notice = commands.choose(message.text, session, language, self._parts.directory)
-            return notice or Notice(topic=Topic.START, language=language)
-        question = session.take_pending()
-        if question is None:
-            return Notice(topic=Topic.START, language=language)
-        # The put-off question is itself among the earlier turns; it must not be its own history.
-        before = earlier[: earlier.index(question)] if question in earlier else earlier
-        return await self._ask(question, message, session, before, language, stream)
-
-    async def _ask(
-        self,
-        text: str,
-        message: InboundMessage,
-        session: Session,
-        earlier: tuple[str, ...],
-        language: Language,
-        stream: AnswerStream,
-        step: Step | None = None,
-    ) -> Outcome | None:
-        if self._parts.answerer is None:
-            return Apology(language=language)
-        if len(text) > MAX_TURN_CHARACTERS:
-            return Notice(topic=Topic.TOO_LONG, language=language)
-        prior = session.language_prior or hinted_language(message)
-        question = Question(
-            text=text,
-            earlier=earlier,
-            language=session.language,
-            language_prior=prior,
-            population=session.population,
-            country=session.country,
-        )
-        line = partial(answered, self._parts.answerer, self._parts.intake, question, step)
-        worker, on_sentence, escalations = self._parts.worker, stream.listen(question), session.escalations
-        mode = session.mode or self._parts.mode
-        async with typing_sign(self._channel(message), message.sender):
-            try:
-                run, session.intake = await worker.run(
-                    key_of(message),
-                    lambda deadline, cancelled: line(
-                        deadline=deadline,
-                        cancelled=cancelled,
-                        on_sentence=on_sentence,
-                        mode=mode,
-                        quote_only=worker.depth >= _LONG_QUEUE,
-                    ),
-                    on_position=lambda position: self._tell_position(position, message, session, language),
-                )
-            except Busy:
-                return Notice(topic=Topic.BUSY, language=language)
-            except Exception as error:  # noqa: BLE001 - raised again unless something has been shown
-                return await self._broken_off(error, message, language, stream)
-        if session.escalations != escalations:  # meanwhile: nobody is asked back after "call now"
-            session.intake = None
-            if isinstance(run.reply, Clarification):
-                return None
-        if not run.interpretation.other_language:
-            session.language_prior = run.interpretation.language
-            session.population = run.interpretation.population
-        return from_reply(run.reply)
-
-    async def _broken_off(self, error: Exception, message: InboundMessage, language: Language, stream: AnswerStream) -> Apology:
-        """An answer that broke after its first sentences were shown: they stay, and what happened is said below them."""
-        shown = await stream.settle()
-        if not shown:
-            raise error
-        patient = self._parts.telemetry.patient(message)
-        if isinstance(error, Cancelled):  # the bot is stopping
-            self._parts.telemetry.event("turn_cancelled", patient=patient)
-        else:
-            self._parts.telemetry.failure("turn_failed", error, stage="answer", patient=patient)
-        return Apology(language=language, shown=shown)
+    def _keep(self, outcome: Outcome, session: Session) -> str | None:
+        """Keep an answer for its proof and what may be asked of it; the number by which that is done."""
+        session.just_answered = isinstance(outcome, Answer | Proof)
+        asked, session.asked = session.asked, None
+        return session.keep_answer(outcome, self._parts.clock(), asked) if isinstance(outcome, Answer) else None
 
     async def _escalate(self, red_flag: RedFlag, message: InboundMessage, session: Session, now: float) -> str:
         """Say whom to call: before any lock or queue, and without models or index."""
@@ -304,61 +254,60 @@ class Conversation:
             session.keep_pending(put_off(message, session.intake, now), session.intake.at)
             session.intake = None
         elif message.kind is MessageKind.TEXT:
-            session.keep_pending(message.text, now)
+            session.keep_pending(self._withdrawn(message, session), now)
         repeated = session.note_escalation(red_flag, now)
         language = language_of(message, session)
         session.language_prior = language  # the next word may be too short to tell
-        outcome = Escalation(red_flag=red_flag, language=language, repeated=repeated)
+        outcome: Outcome = Escalation(red_flag=red_flag, language=language, repeated=repeated)
         self._parts.tally.note(outcome, message.sender.platform)
-        await self._send(outcome, message, session)
+        if red_flag.level is not Level.ABUSE:
+            await self._delivery.send(outcome, message, session)
+        elif message.is_group:  # never where others read it
+            await self._notify(Topic.ABUSE_IN_GROUP, message, session)
+        else:
+            handle = await self._delivery.post(outcome, message, session)
+            session.deletable = (*session.deletable, *session.message_ids(), *((handle,) if handle else ()))[-20:]
         return kind_of(outcome)
+
+    def _withdrawn(self, message: InboundMessage, session: Session) -> str:
+        """The message with those before it that still waited for it: none of them is answered now."""
+        before = session.gathering
+        if before is None or not before.is_open:
+            return message.text
+        text = f"{before.text}\n{message.text}"
+        before.withdraw()
+        return text
 
     async def _introduce(self, message: InboundMessage, session: Session) -> None:
         if session.met:
             return
         session.met = True
-        await self._send(Notice(topic=Topic.FIRST_CONTACT, language=language_of(message, session)), message, session)
+        await self._notify(Topic.FIRST_CONTACT, message, session)
 
     async def _slow_down(self, message: InboundMessage, session: Session) -> str:
         """Refuse a message of a patient who sends faster than can be answered; said once until the queue is empty."""
         if not session.told_to_slow_down:
             session.told_to_slow_down = True
-            await self._send(Notice(topic=Topic.SLOW_DOWN, language=language_of(message, session)), message, session)
+            await self._notify(Topic.SLOW_DOWN, message, session)
         return "refused"
-
-    def _tell_position(self, position: int, message: InboundMessage, session: Session, language: Language) -> None:
-        if position < _NOTICE_FROM_POSITION:
-            return
-        notice = Notice(topic=Topic.QUEUE_POSITION, language=language, values={"k": str(position)})
-        self._spawn(self._try_to_send(notice, message, session))
 
     async def _apologise(self, message: InboundMessage) -> None:
         session = self._parts.sessions.touch(key_of(message))
         apology = Apology(language=language_of(message, session))
         self._parts.tally.note(apology, message.sender.platform)
-        await self._try_to_send(apology, message, session)
+        await self._delivery.try_to_send(apology, message, session)
 
-    async def _try_to_send(self, outcome: Outcome, message: InboundMessage, session: Session) -> None:
-        try:
-            await self._send(outcome, message, session)
-        except Exception as error:  # noqa: BLE001 - nothing more can be said to this patient
-            self._parts.telemetry.failure("send_failed", error, patient=self._parts.telemetry.patient(message))
+    async def _notify(self, topic: Topic, message: InboundMessage, session: Session) -> None:
+        await self._delivery.send(self._notice(topic, message, session), message, session)
 
-    async def _send(self, outcome: Outcome, message: InboundMessage, session: Session) -> None:
-        reader = Reader(platform=message.sender.platform, country=session.country)
-        await self._deliver(self._channel(message).send(message.sender, self._parts.renderer.render(outcome, reader)))
-
-    async def _deliver(self, sending: Awaitable[None]) -> None:
-        await asyncio.wait_for(sending, _SEND_LIMIT_S)
-
-    def _channel(self, message: InboundMessage) -> Channel:
-        return self._parts.channels[message.sender.platform]
+    def _notice(self, topic: Topic, message: InboundMessage, session: Session) -> Notice:
+        return Notice(topic=topic, language=language_of(message, session))
 
 
 def _read(gate: SafetyGate, message: InboundMessage, session: Session, now: float) -> GateReading:
     if message.kind is MessageKind.BUTTON and message.text == ANSWER_PAYLOAD:
         return GateReading(about=ANSWER_PAYLOAD)  # no emergency, the patient says: answered, with the emergency line first
-    if message.kind is MessageKind.BUTTON and proof_number(message.text) is not None:
+    if message.kind is MessageKind.BUTTON and read_follow_up(message.text) is not None:
         return GateReading()  # holds no word; what was written before it has been read already
     if session.intake is not None:
         return read_with_story(gate, message, session.intake, session.burst(now), now)

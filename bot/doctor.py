@@ -63,6 +63,8 @@ def _generator(settings: Settings) -> Finding:
     name = settings.generator
     if name.strip().lower() == NO_MODEL:
         return Finding(subject="generator", text="none: answers are quotes of the sources", is_ok=True)
+    if settings.generator_server is not None:
+        return _served_generator(name, settings)
     if importlib.util.find_spec("llama_cpp") is None:
         return Finding(subject="generator", text="llama-cpp-python is not installed: answers are quotes", is_ok=False)
     row = find(name)
@@ -74,6 +76,23 @@ def _generator(settings: Settings) -> Finding:
         text = f"{name} is not here, so answers are quotes; fetch it with `salus models pull {name}`"
         return Finding(subject="generator", text=text, is_ok=False, is_advice=True)
     return Finding(subject="generator", text=f"{name}, ready", is_ok=True)
+
+
+def _served_generator(name: str, settings: Settings) -> Finding:
+    from rag.models.load import load_generator
+    from rag.models.openai_compatible import OpenAICompatibleModel
+
+    try:
+        model = load_generator(name, settings.home, server=settings.generator_server)
+        assert isinstance(model, OpenAICompatibleModel)  # noqa: S101 - its server is known
+        facts = model.ask()
+    except RagError as error:
+        return Finding(subject="generator", text=f"{name}: {error} Answers are quotes.", is_ok=False)
+    if not facts.has_model:
+        return Finding(subject="generator", text=f"{name}: the server has no model of this name", is_ok=False, is_advice=True)
+    party = settings.remote_generator_party
+    where = f"at {party}, which patients are told" if party else "on a server of your own network"
+    return Finding(subject="generator", text=f"{name} {where}, room for {model.context_tokens} tokens", is_ok=True)
 
 
 def _embedder_and_index(settings: Settings) -> Iterator[Finding]:

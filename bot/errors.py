@@ -4,6 +4,7 @@ BotError
 ├── SettingsInvalid   a setting is missing or wrong; the message names the setting, never its value
 ├── StartRefused      the parts do not fit together: no red flags, an index of another embedder, a webhook without a secret
 ├── Busy              the queue is full and the question was not taken
+├── BackupFailed      a backup could not be made or restored; what was there still is
 ├── AlreadyRunning    a run of ingestion is going on, in this process or another
 └── RunNotStarted     the process of a run could not be started
 """
@@ -23,6 +24,10 @@ class StartRefused(BotError):
 
 class Busy(BotError):
     """The queue is full and the question was not taken."""
+
+
+class BackupFailed(BotError):
+    """A backup could not be made or restored: what was there still is."""
 
 
 class AlreadyRunning(BotError):

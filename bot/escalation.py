@@ -13,6 +13,8 @@ from locales.language import Language
 ANSWER_PAYLOAD = "gate:answer"
 """Comes back when a patient says that it is no emergency and wants the question answered."""
 
+_OFFERED = (LineKind.POISON, LineKind.CRISIS, LineKind.VIOLENCE, LineKind.MINORS, LineKind.NON_URGENT)
+
 
 def emergency_line(language: Language, country: str | None, catalog: Catalog, directory: EmergencyDirectory) -> str:
     """The short line that opens an answer about a condition that can be an emergency."""
@@ -43,6 +45,19 @@ def escalation_message(
     if red_flag.level not in (Level.CRISIS, Level.ABUSE):
         buttons = (Button(label=wording.text("button.not_emergency"), payload=ANSWER_PAYLOAD),)
     return OutboundMessage(paragraphs=paragraphs, buttons=buttons, emphasis=True)
+
+
+def emergency_numbers_message(
+    language: Language, country: str | None, now: datetime, catalog: Catalog, directory: EmergencyDirectory
+) -> OutboundMessage:
+    """The numbers of the patient's country that answer now, the emergency number first; arguments as of `escalation_message`."""
+    wording = _Wording(language=language, country=country, now=now, catalog=catalog, directory=directory)
+    told = [wording.text("emergency_numbers")]
+    for kind in _OFFERED:
+        lines = wording.open_lines(kind)
+        if lines:
+            told.append(wording.text(f"emergency_numbers.{kind.value}", lines=lines))
+    return OutboundMessage(paragraphs=(*told, wording.text("emergency_numbers.country")), emphasis=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,11 @@ from channels.messages import InboundMessage, MessageKind
 from locales.language import Language
 from rag.languages import identify
 
+_ITALIAN_SPEAKING = frozenset({"IT", "SM", "VA"})
+_SPANISH_SPEAKING = frozenset(
+    {"ES", "MX", "AR", "CO", "PE", "CL", "VE", "EC", "GT", "CU", "BO", "DO", "HN", "PY", "SV", "NI", "CR", "PA", "UY", "PR", "GQ"}
+)
+
 
 def language_of(message: InboundMessage, session: Session) -> Language:
     """The language to speak before the answering line has read the message: chosen, else that of the words, else a hint."""
@@ -22,9 +27,13 @@ def known_language(message: InboundMessage, session: Session) -> Language | None
 
 
 def hinted_language(message: InboundMessage) -> Language | None:
-    """The language that the messenger is set to, if it is one of ours."""
+    """The language that the messenger is set to, or that the phone's country speaks, if it is one of ours."""
     locale = (message.locale_hint or "").lower().partition("-")[0]
-    return Language(locale) if locale in set(Language) else None
+    if locale in set(Language):
+        return Language(locale)
+    if message.country_hint in _ITALIAN_SPEAKING:
+        return Language.ITALIAN
+    return Language.SPANISH if message.country_hint in _SPANISH_SPEAKING else None
 
 
 def take_country_hint(session: Session, message: InboundMessage) -> None:

@@ -86,7 +86,7 @@ def _pseudo_writer(settings: Settings) -> PseudoWriter | None:
     if not settings.pseudo_surfaces:
         return None
     with busy("Loading the generator…"):
-        model = load_generator(settings.generator, settings.home, threads=settings.threads)
+        model = load_generator(settings.generator, settings.home, threads=settings.threads, server=settings.generator_server)
     return PseudoWriter(model) if model else None
 
 

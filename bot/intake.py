@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from bot.commands import split_command
+from bot import commands
 from bot.intake_dialogue import Dialogue
 from bot.intake_messages import NONE_OF_THEM, PAYLOAD
 from bot.intake_mode import IntakeMode
@@ -17,14 +17,12 @@ from bot.outcomes import Notice, Topic
 from bot.safety import GateReading
 from channels.messages import InboundMessage, MessageKind
 from locales.language import Language
-from rag.errors import IndexMissing
+from rag.errors import IndexMissing, IndexOutdated
 from rag.intake import Assessment, Intake, as_question
 from rag.intake_features import ReplyKind
 from rag.intake_replies import read_reply
 from rag.intake_story import Story
 from rag.types import AnsweringRun, Clarification, IntakeQuestion, Intent, Interpretation, Question
-
-_LEAVING = frozenset({"annulla", "cancelar", "cancela"})
 
 
 class Answers(Protocol):
@@ -66,10 +64,10 @@ def next_step(
         dialogue (any more); None if the message is none of the intake's business.
     """
     is_ours = message.kind is MessageKind.BUTTON and message.text.startswith(PAYLOAD)
-    leaves = message.kind is MessageKind.COMMAND and split_command(message.text)[0] in _LEAVING
+    leaves = message.kind is MessageKind.COMMAND and commands.stops(message.text)
     if dialogue is None:
         if is_ours or leaves:
-            return Notice(topic=Topic.START, language=language)
+            return Notice(topic=Topic.PROOF_GONE if is_ours else Topic.NOTHING_RUNS, language=language)
         return Step(at=now) if message.kind is MessageKind.TEXT else None
     if leaves:
         return Step(at=now, dialogue=dialogue, kind=ReplyKind.STOP)
@@ -153,7 +151,7 @@ class IntakeDesk:
             assessment = (
                 None if story is None else self._intake.assess(story, step.dialogue.assessment if step.dialogue else None)
             )
-        except IndexMissing:
+        except (IndexMissing, IndexOutdated):
             story = assessment = None
         if story is None or assessment is None or (step.dialogue is None and assessment.question is None):
             return self._answerer.answer(question, **options), None

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from bot.errors import StartRefused
 from bot.red_flag_classifier import ClassifierDataError
-from bot.renderer import Renderer
+from bot.renderer import Operator, Renderer
 from bot.safety import RedFlagDataError, SafetyGate
 from bot.settings import Settings
 from bot.source_address import SourceAddresses
@@ -22,6 +22,7 @@ def rag_settings(settings: Settings) -> RagSettings:
     return RagSettings(
         home=settings.home,
         generator=settings.generator,
+        generator_server=settings.generator_server,
         embedder=settings.embedder,
         entailment=settings.entailment,
         generator_expansion=settings.generator_expansion,
@@ -65,7 +66,8 @@ def load_renderer(settings: Settings, *, now: Callable[[], datetime] = lambda: d
     """
     catalog, directory = load_texts()
     rows = load_sources(settings.sources) if settings.sources else load_sources()
-    return Renderer(catalog, directory, SourceAddresses(settings.public_base_url, rows), now=now)
+    operator = Operator(human_contact=settings.human_contact, remote_party=settings.remote_generator_party)
+    return Renderer(catalog, directory, SourceAddresses(settings.public_base_url, rows), operator=operator, now=now)
 
 
 def load_texts() -> tuple[Catalog, EmergencyDirectory]:

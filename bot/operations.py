@@ -13,8 +13,8 @@ from bot.errors import AlreadyRunning, BotError
 from bot.event_runner import EventRunner
 from bot.ingestion import IngestionRunner, Report
 from bot.ingestion_view import LedgerView
+from bot.metrics import Metrics
 from bot.settings import Settings
-from bot.tally import Tally
 from bot.telemetry import Telemetry
 from channels.base import Channel
 from channels.messages import Platform
@@ -40,8 +40,9 @@ class Operations:
         channels: How administrators are reached.
         catalog: The texts.
         telemetry: Notes runs and their troubles.
-        tally: The counts that administrators may see.
+        metrics: The counts that administrators may see.
         queue_length: How many questions wait.
+        rebuilds: Begin a run at once, whatever the hour: another release wrote the index.
     """
 
     def __init__(
@@ -50,8 +51,10 @@ class Operations:
         channels: Sequence[Channel],
         catalog: Catalog,
         telemetry: Telemetry,
-        tally: Tally,
+        metrics: Metrics,
         queue_length: Callable[[], int],
+        *,
+        rebuilds: bool = False,
     ) -> None:
         by_platform: Mapping[Platform, Channel] = {channel.platform: channel for channel in channels}
         admins, texts = Admins(settings.admin_ids), AdminTexts(catalog, ZoneInfo(settings.nightly_zone))
@@ -67,7 +70,7 @@ class Operations:
                 runner=self.runner,
                 view=self.view,
                 texts=texts,
-                tally=tally,
+                tally=metrics,
                 telemetry=telemetry,
                 queue_length=queue_length,
                 schedule=nightly,
@@ -83,12 +86,20 @@ class Operations:
             is_on_duty=(lambda: nightly.is_leader) if nightly else (lambda: True),
         )
         self._takes_events = settings.cms_secret is not None
+        self._rebuilds = rebuilds
         self._watching: asyncio.Task[None] | None = None
+
+    @property
+    def schedule(self) -> Nightly | None:
+        """When runs begin by themselves; None where nothing runs by night."""
+        return self._nightly
 
     async def start(self) -> None:
         """Begin to keep the schedule, to carry out events, and to watch the runs."""
         if self._nightly is not None:
             await self._nightly.start()
+        if self._rebuilds:
+            await self._rebuild()
         if self._takes_events:
             self.events.start()
         self._watching = asyncio.create_task(self._alerts.watch())
@@ -123,6 +134,15 @@ class Operations:
             self._telemetry.warning("nightly_run_left_out", outcome="already_running")
             return
         await self.runner.wait()
+
+    async def _rebuild(self) -> None:
+        """Publish anew what this release cannot read; meanwhile patients hear that there is no content yet."""
+        try:
+            await self.runner.start(trigger="schedule")
+        except AlreadyRunning:
+            return  # whoever runs publishes it
+        except BotError as error:
+            self._telemetry.failure("index_not_rebuilt", error)
 
     async def _last_started(self) -> datetime | None:
         """When the latest run over all sources began; one that was cut off is made up for."""

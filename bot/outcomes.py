@@ -18,6 +18,11 @@ class Topic(StrEnum):
     ABOUT = "courtesy.about"
     OTHER_LANGUAGE = "courtesy.other_language"
     FIRST_CONTACT = "first_contact"
+    CONSENT = "consent"
+    CONSENT_AGAIN = "consent.again"
+    CONSENT_GIVEN = "consent.given"
+    CONSENT_DECLINED = "consent.declined"
+    OPTED_OUT = "opted_out"
     START = "start"
     HELP = "help"
     PRIVACY = "privacy"
@@ -38,6 +43,17 @@ class Topic(StrEnum):
     BUSY = "busy"
     PROOF = "proof"
     PROOF_GONE = "proof.gone"
+    STOPPED = "stopped"
+    NOTHING_RUNS = "stopped.nothing"
+    LIMITED = "limited"
+    FEEDBACK = "feedback"
+    NO_PLAINER = "no_plainer"
+    NO_MORE = "no_more"
+    EMERGENCY_NUMBERS = "emergency_numbers"
+    ABUSE_IN_GROUP = "abuse_in_group"
+    MESSAGES_DELETED = "messages_deleted"
+    MESSAGES_KEPT = "messages_kept"
+    SEARCHING = "searching"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +76,14 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Apology:
-    """Something broke and the question was not answered, or not to its end: `shown` are the sentences that were there before."""
+    """The question was not answered, or not to its end: `shown` are the sentences that were there before.
+
+    Something broke, unless the patient wished it (`is_wished`).
+    """
 
     language: Language
     shown: tuple[SupportedSentence, ...] = ()
+    is_wished: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,24 +1,26 @@
 """What a conversation is made of."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from bot.admin import Admin
+from bot.consent import ConsentDesk
 from bot.inference_worker import InferenceWorker
 from bot.intake import IntakeDesk
+from bot.metrics import Metrics
+from bot.patient_limits import PatientLimits
 from bot.proof import FindDocument
 from bot.registry import ClaimRegistry
 from bot.renderer import Renderer
 from bot.safety import SafetyGate
 from bot.sessions import Sessions
 from bot.streaming import PACES, Pace
-from bot.tally import Tally
 from bot.telemetry import Telemetry
 from channels.base import Channel
 from channels.messages import Platform
 from locales.emergency import EmergencyDirectory
-from rag.types import AnsweringRun, Mode, Question, SupportedSentence
+from rag.types import AnsweringRun, Detail, Mode, Question, SupportedSentence
 
 
 class AnswersQuestions(Protocol):
@@ -37,6 +39,8 @@ class AnswersQuestions(Protocol):
         on_sentence: Callable[[SupportedSentence], None],
         mode: Mode,
         quote_only: bool,
+        detail: Detail = Detail.USUAL,
+        said: Collection[tuple[str, int]] = (),
     ) -> AnsweringRun:
         """Answer a question, in the inference thread."""
 
@@ -55,9 +59,12 @@ class Parts:
     directory: EmergencyDirectory
     telemetry: Telemetry
     clock: Callable[[], float]
-    tally: Tally = field(default_factory=Tally)
+    tally: Metrics = field(default_factory=Metrics)
     admin: Admin | None = None
     mode: Mode = Mode.FAST  # unless the patient chose another
+    consent: ConsentDesk | None = None  # None where nobody is asked for it
+    limits: PatientLimits | None = None
+    debounce_s: float = 0.0  # within which a patient's messages are one question
     find_document: FindDocument = lambda _: None
     intake: IntakeDesk | None = None  # None where nothing is asked back
     paces: Mapping[Platform, Pace] = field(default_factory=lambda: PACES)  # none where answers are not shown as they grow

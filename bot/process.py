@@ -2,11 +2,15 @@
 
 import asyncio
 import contextlib
+import fcntl
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
+
+from bot.errors import StartRefused
 
 
 class Server(uvicorn.Server):
@@ -15,6 +19,31 @@ class Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave signals alone."""
+        yield
+
+
+def home_lock(home: Path) -> Path:
+    """The lock file that every bot of a home shares, and that a restore wants for itself alone."""
+    return home / "bot.lock"
+
+
+@contextlib.contextmanager
+def at_home(home: Path) -> Iterator[None]:
+    """Let it be known that a bot reads this home; any number of bots may.
+
+    Raises:
+        StartRefused: If a backup is being restored into it, or it cannot be written.
+    """
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        lock = home_lock(home).open("a")
+    except OSError as error:
+        raise StartRefused(f"{home}: {error.strerror}; set SALUS_HOME to a folder that can be written.") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StartRefused(f"A backup is being restored into {home}; start again when that is done.") from None
         yield
 
 

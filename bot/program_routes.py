@@ -4,7 +4,7 @@ from collections.abc import Hashable
 
 from starlette.routing import BaseRoute
 
-from bot.api_access import Bearers
+from bot.api_access import Bearers, Scope
 from bot.chatbot_api import ChatbotApi
 from bot.errors import StartRefused
 from bot.events_api import EventsApi
@@ -20,7 +20,7 @@ from rag.types import AnsweringRun, Question
 
 
 class ProgramRoutes:
-    """Content events with SALUS_CMS_SECRET, questions and runs with SALUS_API_TOKENS; nothing without.
+    """Content events with SALUS_CMS_SECRET, questions and runs with tokens of these scopes; nothing without.
 
     Args:
         settings: What the operator decided.
@@ -38,7 +38,8 @@ class ProgramRoutes:
         self._reader: SecondReader | None = None
         if settings.cms_secret and cms:
             self.routes += EventsApi(settings.cms_secret, settings.home, operations.events.wake, parts.telemetry).routes()
-        if settings.api_tokens:
+        bearers = Bearers(settings.api_tokens)
+        if bearers.knows(Scope.QUERY, Scope.REINDEX):
             self._reader = SecondReader(parts.gate, parts.telemetry)
 
             async def ask(key: Hashable, question: Question) -> AnsweringRun:
@@ -50,7 +51,7 @@ class ProgramRoutes:
                 )
 
             self.routes += ChatbotApi(
-                Bearers(settings.api_tokens),
+                bearers,
                 parts.gate,
                 self._reader,
                 ask,

@@ -1,10 +1,9 @@
 """Proof on tap: for each sentence of the last answer the words of the source, who published them, when, and where."""
 
 import asyncio
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
 
@@ -12,7 +11,7 @@ from bot.outcomes import Notice, Proof, Topic
 from bot.sessions import Session
 from bot.source_address import SourceAddresses
 from bot.text_fragment import at_quotes
-from channels.messages import Button, OutboundMessage
+from channels.messages import OutboundMessage
 from locales.catalog import Catalog
 from locales.language import Language
 from rag.documents import Chunk, Document
@@ -21,7 +20,6 @@ from rag.types import Answer, Evidence, SentenceKind, Source, SupportedSentence
 FindDocument = Callable[[str], Document | None]
 """A stored document by its id; called in a thread of its own, since it reads the disk."""
 
-_PAYLOAD = re.compile(r"proof:(?P<number>\d{1,18})")
 _LONGEST_SENTENCE = 80  # characters; the sentence itself can be read right above
 _LONGEST_QUOTED = 40  # of one that stands in the source as it is, and so right below once more
 # What people write for "why?", without accents and signs. Longer messages are questions.
@@ -29,17 +27,6 @@ _WHY = frozenset(
     {"perche", "e perche", "ma perche", "xke", "xche", "perke", "come mai"}
     | {"por que", "porque", "y por que", "pero por que", "y eso por que", "xq", "pq", "porq"}
 )
-
-
-def proof_button(number: str, language: Language, catalog: Catalog) -> Button:
-    """The button under an answer that shows its proof."""
-    return Button(label=catalog.text(language, "button.proof"), payload=f"proof:{number}")
-
-
-def proof_number(payload: str) -> str | None:
-    """The number of the answer whose proof a tapped button asks for; None for another button's payload."""
-    found = _PAYLOAD.fullmatch(payload)
-    return found["number"] if found else None
 
 
 def asks_why(text: str) -> bool:
@@ -113,7 +100,7 @@ class _Wording:
 
     def _reference(self, items: list[Evidence]) -> str:
         chunk = items[0].chunk
-        source = Source.of(chunk, similarity=items[0].similarity)
+        source = replace(Source.of(chunk, similarity=items[0].similarity), reviewed_on=None)  # told to the day below
         link = self.addresses.link(source, self.remark(source))
         # Square brackets would end the link's label, and round ones its address.
         label = link.label.replace("[", "(").replace("]", ")")

@@ -1,15 +1,17 @@
 """Turns an outcome into the message that a patient reads; the only place where an outcome becomes text."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from bot.commands import COUNTRY_PAYLOAD, LANGUAGE_PAYLOAD, MODE_PAYLOAD, OFFERED_COUNTRIES
-from bot.escalation import emergency_line, escalation_message
+from bot.commands import COUNTRY_PAYLOAD, LANGUAGE_PAYLOAD, MODE_PAYLOAD, OFFERED_COUNTRIES, WIPE_PAYLOAD
+from bot.consent import ACCEPT_PAYLOAD, DECLINE_PAYLOAD
+from bot.escalation import emergency_line, emergency_numbers_message, escalation_message
+from bot.follow_ups import follow_up_buttons
 from bot.intake_messages import clarification_message, overview_message
 from bot.opening import Opening
 from bot.outcomes import Apology, Escalation, Notice, Outcome, Proof, Topic
-from bot.proof import proof_button, proof_message
+from bot.proof import proof_message
 from bot.safety import Level
 from bot.source_address import SourceAddresses
 from channels.messages import Button, OutboundLink, OutboundMessage, Platform
@@ -34,7 +36,8 @@ _EMERGENCY = "{emergency}"
 """Stands in a source's sentence where the reader's own emergency number belongs."""
 
 _NO_VALUES: Mapping[str, str] = {}
-_BY_PLATFORM = {Topic.FIRST_CONTACT, Topic.PRIVACY, Topic.ERASED}
+_BY_PLATFORM = {Topic.CONSENT, Topic.PRIVACY, Topic.ERASED}
+_TELLS_WHO = {Topic.FIRST_CONTACT, Topic.CONSENT, Topic.PRIVACY}
 _WITH_HELPLINE = {AbstentionKind.NO_EVIDENCE, AbstentionKind.IN_OTHER_LANGUAGE}
 
 
@@ -45,7 +48,16 @@ class Reader:
     platform: Platform
     country: str | None = None
     is_new: bool = False  # nothing has been said to this patient before
-    answer_number: str | None = None  # by which the proof of this answer can be asked for
+    answer_number: str | None = None  # by which the buttons under this answer know it
+    can_delete: bool = False  # the bot can delete messages of this chat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """What patients are told of who runs the bot: a person to turn to, and who else computes answers, if anybody does."""
+
+    human_contact: str | None = None
+    remote_party: str | None = None
 
 
 class Renderer:
@@ -57,9 +69,11 @@ class Renderer:
         directory: EmergencyDirectory,
         addresses: SourceAddresses,
         *,
+        operator: Operator = Operator(),
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._catalog = catalog
+        self._operator = operator
         self._directory = directory
         self.addresses = addresses
         self._now = now
@@ -132,7 +146,7 @@ class Renderer:
             further_heading=self._text(language, "further_heading", reader.country) if further else "",
             further_links=further,
             closing=self.disclaimer(answer, reader.country),
-            buttons=(proof_button(reader.answer_number, language, self._catalog),) if reader.answer_number else (),
+            buttons=follow_up_buttons(reader.answer_number, language, self._catalog) if reader.answer_number else (),
         )
 
     def _leading(self, language: Language, reader: Reader, preface: Preface | None, *, extractive: bool) -> tuple[str, ...]:
@@ -150,7 +164,8 @@ class Renderer:
         # What has been shown stays, so its sources are named, too.
         used = [item for sentence in apology.shown for item in sentence.evidence]
         sources = {item.chunk.document_id: Source.of(item.chunk, similarity=item.similarity) for item in used}
-        message = self._plain(apology.language, "apology.interrupted", reader)
+        key = "stopped.interrupted" if apology.is_wished else "apology.interrupted"
+        message = self._plain(apology.language, key, reader)
         return replace(
             message,
             paragraphs=(self._flow(apology.shown, apology.language, reader), *message.paragraphs),
@@ -232,9 +247,14 @@ class Renderer:
         message = escalation_message(red_flag, escalation.language, reader.country, self._now(), self._catalog, self._directory)
         if escalation.repeated and not in_crisis:
             message = replace(message, paragraphs=message.paragraphs[:1])
+        if red_flag.level is Level.ABUSE and reader.can_delete:
+            wipe = Button(label=self._catalog.text(escalation.language, "button.wipe"), payload=WIPE_PAYLOAD)
+            message = replace(message, buttons=(wipe,))
         return message
 
     def _notice(self, notice: Notice, reader: Reader) -> OutboundMessage:
+        if notice.topic is Topic.EMERGENCY_NUMBERS:
+            return emergency_numbers_message(notice.language, reader.country, self._now(), self._catalog, self._directory)
         key = f"{notice.topic.value}.{reader.platform.value}" if notice.topic in _BY_PLATFORM else notice.topic.value
         values = dict(notice.values)
         if "mode" in values:
@@ -242,13 +262,22 @@ class Renderer:
         if "country" in values:
             values["country"] = self._catalog.text(notice.language, f"country.{values['country']}")
         message = self._plain(notice.language, key, reader, **values)
-        return replace(message, buttons=self._choices(notice))
+        told = tuple(self._of_operator(notice.language)) if notice.topic in _TELLS_WHO else ()
+        return replace(message, paragraphs=(*message.paragraphs, *told), buttons=self._choices(notice))
+
+    def _of_operator(self, language: Language) -> Iterator[str]:
+        if self._operator.remote_party:
+            yield self._catalog.text(language, "operator.remote_party", party=self._operator.remote_party)
+        if self._operator.human_contact:
+            yield self._catalog.text(language, "operator.human_contact", contact=self._operator.human_contact)
 
     def _choices(self, notice: Notice) -> tuple[Button, ...]:
         def button(key: str, payload: str) -> Button:
             return Button(label=self._catalog.text(notice.language, key), payload=payload)
 
         match notice.topic:
+            case Topic.CONSENT | Topic.CONSENT_AGAIN:
+                return (button("button.accept", ACCEPT_PAYLOAD), button("button.decline", DECLINE_PAYLOAD))
             case Topic.LANGUAGE_ASK:
                 return tuple(button(f"language.{code.value}", LANGUAGE_PAYLOAD + code.value) for code in Language)
             case Topic.MODE_ASK:

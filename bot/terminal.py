@@ -17,10 +17,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def start(*, quiet: bool = False) -> "Settings":
-    """Read the settings and set the log up; `quiet` keeps a terminal free of all but warnings."""
+    """Read the settings, set the log up and close the memory to others; `quiet` keeps a terminal free of all but warnings."""
+    from bot.private_memory import keep_memory_private
     from bot.settings import load_settings
     from bot.telemetry import configure
 
+    keep_memory_private()
     settings = load_settings()
     configure("ERROR" if quiet and settings.log_level != "DEBUG" else settings.log_level)
     return settings

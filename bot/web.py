@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from html import escape
 from itertools import groupby
 
@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bot.health import Health
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
@@ -36,16 +37,16 @@ def web_app(
     routes: Sequence[BaseRoute],
     *,
     find_document: FindDocument,
-    problems: Callable[[], Sequence[str]],
+    health: Callable[[], Awaitable[Health]],
     catalog: Catalog,
     directory: EmergencyDirectory,
 ) -> Starlette:
     """The application.
 
     Args:
-        routes: The messengers' webhooks.
+        routes: The messengers' webhooks, and those of programs and operators.
         find_document: Looks a page up in the published indexes.
-        problems: Names of what is not in order; empty when the bot can answer.
+        health: Looks how everything stands.
         catalog: The texts around a page.
         directory: The emergency numbers that pages refer to.
     """
@@ -57,8 +58,8 @@ def web_app(
         return HTMLResponse(_page(document, catalog, directory), headers=_HEADERS)
 
     async def ready(_: Request) -> Response:
-        found = list(problems())
-        return JSONResponse({"ready": not found, "problems": found}, status_code=503 if found else 200)
+        seen = await health()
+        return JSONResponse(seen.as_dict(), status_code=503 if seen.problems else 200, headers={"Cache-Control": "no-store"})
 
     return Starlette(
         routes=[

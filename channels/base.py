@@ -1,6 +1,6 @@
 """What every messenger must do for the conversation."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from starlette.routing import BaseRoute
@@ -43,7 +43,7 @@ class Channel(Protocol):
         """Deliver a message that may be changed later.
 
         Returns:
-            What `edit` knows the message by (its last part), or None where the messenger cannot change a message.
+            What `edit` (its last part) and `delete` know the message by, or None where the messenger cannot change a message.
 
         Raises:
             RecipientGone: If the patient blocked the bot or opted out.
@@ -71,5 +71,20 @@ class Channel(Protocol):
             DeliveryFailed: If the messenger refuses a part for good or may not have received it.
         """
 
-    async def show_typing(self, to: Patient) -> None:
-        """Show that an answer is being worked on, where the messenger can; failures are ignored."""
+    async def delete(self, to: Patient, handles: Sequence[str]) -> bool:
+        """Delete messages from a private chat, where the messenger can; failures are ignored.
+
+        Args:
+            to: Whose chat it is.
+            handles: What `post` gave for the bot's messages, and the `message_id` or `original_id` of the patient's.
+
+        Returns:
+            Whether all of them are gone; a patient may be told so.
+        """
+
+    async def show_typing(self, to: Patient) -> bool:
+        """Show that an answer is being worked on, where the messenger can; failures are ignored.
+
+        Returns:
+            Whether the patient can be expected to see it; if not, it is to be said in words.
+        """

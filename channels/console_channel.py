@@ -7,7 +7,7 @@ import os
 import select
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -104,11 +104,16 @@ class ConsoleChannel:
     async def send_rest(self, to: Patient, message: OutboundMessage) -> None:
         """Nothing: no message was changed."""
 
-    async def show_typing(self, to: Patient) -> None:  # noqa: ARG002 - there is only one patient
+    async def delete(self, to: Patient, handles: Sequence[str]) -> bool:  # noqa: ARG002 - the protocol's signature
+        """Nothing: what is printed stays."""
+        return False
+
+    async def show_typing(self, to: Patient) -> bool:  # noqa: ARG002 - there is only one patient
         """Show a spinner until the reply."""
         if self._spinner is None and self._console.is_terminal:
             self._spinner = self._console.status("…", spinner="dots")
             self._spinner.start()
+        return True
 
     async def _converse(self, receive: Receive) -> None:
         lines: asyncio.Queue[str | None] = asyncio.Queue()

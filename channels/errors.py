@@ -3,6 +3,7 @@
 ChannelError
 ├── DeliveryFailed      the messenger refused the message for good
 │   ├── RecipientGone   the patient blocked the bot or opted out: the session can be dropped
+│   ├── WindowClosed    the patient wrote too long ago to be written to freely
 │   ├── MessageGone     the message to be changed is not there any more, or too old to be changed
 │   └── TryLater        the messenger asks to wait before it is called again
 ├── ChannelMisconfigured   a token, secret or address is missing or wrong
@@ -20,6 +21,10 @@ class DeliveryFailed(ChannelError):
 
 class RecipientGone(DeliveryFailed):
     """The patient blocked the bot or opted out."""
+
+
+class WindowClosed(DeliveryFailed):
+    """The patient wrote too long ago: until the next message, WhatsApp takes nothing but approved templates."""
 
 
 class MessageGone(DeliveryFailed):

@@ -24,16 +24,21 @@ Block = tuple[Span, ...]
 _UNSENDABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _WEB_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]+(?P<title>.+?)[ \t]*#*[ \t]*")
+_FENCE_OR_RULE = re.compile(r"[ ]{0,3}(?:```[\w+-]*|[-*_](?:[ ]?[-*_]){2,})[ \t]*")
+_BOLD_LINES = re.compile(r"(?<![\w*])\*\*(?=\S)(?P<lines>[^*\n]+\n[^*]*)(?<=\S)\*\*(?![\w*])")
 _BULLET = re.compile(r"(?P<indent>[ \t]*)[*+][ \t]+(?=\S)")
 # A marker counts only where it hugs its words and stands free on the outside: "2*3*4", "a_b_c" and "*" footnotes are not markup.
 _INLINE = re.compile(
     r"""
-      \[(?P<label>[^\[\]\n]+)\]\((?P<target>https?://(?:[^\s()]|\([^\s()]*\))+)\)
+      \\(?P<escaped>[*_`\[\]()\#~])
+    | !?\[(?P<label>[^\[\]\n]+)\]\((?P<target>https?://(?:[^\s()]|\([^\s()]*\))+)\)
+    | <(?P<bare>https?://[^\s<>"]+)>
     | (?P<address>https?://[^\s<>"]+(?<!\*))
     | (?<![\w*])\*\*(?=\S)(?P<bold>[^\n]+?)(?<=\S)\*\*(?![\w*])
     | (?<!\w)__(?=\S)(?P<strong>[^\n]+?)(?<=\S)__(?!\w)
     | (?<![\w*])\*(?=[^\s*])(?P<italic>[^*\n]+?)(?<=\S)\*(?![\w*])
     | (?<!\w)_(?=[^\s_])(?P<slanted>[^_\n]+?)(?<=\S)_(?!\w)
+    | ~~(?=\S)(?P<struck>[^~\n]+?)(?<=\S)~~
     | `(?P<code>[^`\n]+)`
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -58,7 +63,8 @@ def blocks(message: OutboundMessage, choices: str = "") -> list[Block]:
 def parse(text: str) -> Block:
     """Read a paragraph, turning stray Markdown (headings, bold, links, bullets) into styles so that no sign is shown raw."""
     spans: list[Span] = []
-    for number, line in enumerate(clean(text).strip().split("\n")):
+    lines = [line for line in _each_line_bold(clean(text)).strip().split("\n") if not _FENCE_OR_RULE.fullmatch(line)]
+    for number, line in enumerate(lines):
         if number:
             spans.append(Span(text="\n"))
         if heading := _HEADING.fullmatch(line):
@@ -108,6 +114,13 @@ def plain(block: Block) -> str:
     return "".join(_with_address(span) for span in block)
 
 
+def _each_line_bold(text: str) -> str:
+    """Bold that goes over several lines, marked in each of them."""
+    return _BOLD_LINES.sub(
+        lambda found: "\n".join(f"**{line.strip()}**" for line in found["lines"].split("\n") if line.strip()), text
+    )
+
+
 def _inline(line: str, *, bold: bool) -> Iterator[Span]:
     position = 0
     for found in _INLINE.finditer(line):
@@ -117,10 +130,11 @@ def _inline(line: str, *, bold: bool) -> Iterator[Span]:
             yield Span(text=found["label"], bold=bold, url=found["target"])
         elif found["bold"] or found["strong"]:
             yield from _inline(found["bold"] or found["strong"], bold=True)
-        elif found["italic"] or found["slanted"]:
-            yield from _inline(found["italic"] or found["slanted"], bold=bold)
+        elif styled := found["italic"] or found["slanted"] or found["struck"]:
+            yield from _inline(styled, bold=bold)
         else:
-            yield Span(text=found["code"] or found["address"], bold=bold and not found["address"])
+            address = found["bare"] or found["address"]
+            yield Span(text=found["code"] or found["escaped"] or address, bold=bold and not address)
     yield Span(text=line[position:], bold=bold)
 
 

@@ -37,7 +37,8 @@ class InboundMessage:
 
     `message_id` is unique on its platform and is what makes a redelivery recognisable. `text` holds a button's payload for
     BUTTON and the whole command line ("/lingua es") for COMMAND. `locale_hint` is the messenger's own idea of the language
-    ("it", "es-MX") and `country_hint` an ISO 3166 code derived from a phone prefix; both may be None.
+    ("it", "es-MX") and `country_hint` an ISO 3166 code derived from a phone prefix; both may be None. `original_id` is the
+    `message_id` that the message had before its sender edited it; of a message that is no edit (`is_edit`) the two are the same.
     """
 
     message_id: str = field(repr=False)  # holds the chat's number on Telegram
@@ -48,6 +49,13 @@ class InboundMessage:
     received_at: datetime
     locale_hint: str | None = None
     country_hint: str | None = None
+    original_id: str = field(default="", repr=False)
+    is_edit: bool = False
+    is_group: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.original_id:
+            object.__setattr__(self, "original_id", self.message_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

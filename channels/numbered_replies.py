@@ -19,11 +19,18 @@ class NumberedReplies:
 
     def offer(self, address: str, buttons: Sequence[Button]) -> None:
         """Replace the address's choices; a message without any withdraws the earlier ones."""
+        self.purge()
         self._offers.pop(address, None)
         if buttons:
             self._offers[address] = (self._clock() + _VALID_S, tuple(buttons))
             while len(self._offers) > _MOST_PATIENTS:
                 self._offers.popitem(last=False)
+
+    def purge(self) -> None:
+        """Forget all choices that have lapsed; they may say what a patient complained of."""
+        now = self._clock()
+        while self._offers and next(iter(self._offers.values()))[0] <= now:
+            self._offers.popitem(last=False)
 
     def payload(self, address: str, text: str) -> str | None:
         """The payload that a reply chooses, or None if it chooses nothing."""

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from channels.markup import Block, block_text, slice_block
+from channels.markup import Block, Span, block_text, slice_block
 
 Render = Callable[[Block], str]
 
@@ -12,6 +12,7 @@ _SENTENCE_END = re.compile(r"[.!?…][\"»”’')\]]*\s+(?=[^\Wa-zà-ÿ_]|[¿¡
 _ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 _JOINER = "\u200d"
 _JOINS = (_JOINER, "\ufe0f", "\u20e3")
+_ROOM_FOR_NUMBER = len("\n\n100/100")
 # A line or sentence end is taken only if the part before it is not a stump; a word boundary always is.
 _LEAST_FILLED = {"line": 0.4, "sentence": 0.25}
 
@@ -43,6 +44,18 @@ def split(blocks: Sequence[Block], render: Render, limit: int) -> list[list[Bloc
             else:
                 parts.append([piece])
     return parts
+
+
+def numbered_parts(blocks: Sequence[Block], render: Render, limit: int) -> list[list[Block]]:
+    """As `split`; where there are several parts, each ends with which of how many it is ("1/3"), so that none is missed.
+
+    The number stands below, because what must be read first, such as an emergency number, stands above.
+    """
+    parts = split(blocks, render, limit)
+    if len(parts) <= 1:
+        return parts
+    parts = split(blocks, render, limit - _ROOM_FOR_NUMBER)
+    return [[*part, (Span(text=f"{number}/{len(parts)}"),)] for number, part in enumerate(parts, start=1)]
 
 
 def join(part: Sequence[Block], render: Render) -> str:

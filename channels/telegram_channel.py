@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import time
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,14 +19,14 @@ from telegram import Update
 from telegram.constants import ChatAction
 from telegram.error import Conflict, InvalidToken, TelegramError
 from telegram.ext import Application, ApplicationBuilder, CallbackContext, ExtBot, TypeHandler, Updater
-from telegram.request import HTTPXRequest
 
 from channels.base import Receive
 from channels.errors import ChannelMisconfigured, ChannelUnreachable
-from channels.messages import OutboundMessage, Patient, Platform
+from channels.messages import InboundMessage, OutboundMessage, Patient, Platform
 from channels.redaction import quieten_libraries
 from channels.telegram_inbound import ALLOWED_UPDATES, read_update
 from channels.telegram_menu import CommandMenu, checked_menu
+from channels.telegram_polling import PollingRequest
 from channels.telegram_sender import TelegramSender
 from channels.webhook import InFlight, read_body
 
@@ -35,6 +36,7 @@ WEBHOOK_PATH = "/telegram/webhook"
 _LARGEST_BODY = 512 * 1024  # an update quotes the message it replies to; real ones stay under 64 KiB
 _STOP_GRACE_S = 20.0
 _POLL_S = 10
+_MOST_ACKNOWLEDGEMENTS = 200
 _OFFICIAL_API = "https://api.telegram.org/bot"
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
@@ -44,18 +46,6 @@ class TelegramMode(StrEnum):
 
     POLLING = "polling"
     WEBHOOK = "webhook"
-
-
-class _PollingRequest(HTTPXRequest):
-    """Notes when Telegram last answered a poll."""
-
-    last_answer: float | None = None
-
-    async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:  # noqa: ANN401 - passed on as they are
-        status, body = await super().do_request(*args, **kwargs)
-        if status == 200:
-            self.last_answer = time.monotonic()
-        return status, body
 
 
 class TelegramChannel:
@@ -96,7 +86,7 @@ class TelegramChannel:
         self._secret = webhook_secret.encode()
         self._webhook_url = public_base_url.rstrip("/") + WEBHOOK_PATH
         self._menu = checked_menu(command_menu or {})
-        self._polls = _PollingRequest(connection_pool_size=1)
+        self._polls = PollingRequest(connection_pool_size=1)
         builder = ApplicationBuilder().token(token).base_url(api_base_url or _OFFICIAL_API).get_updates_request(self._polls)
         self._application: Application[Any, Any, Any, Any, Any, Any] = builder.updater(None).job_queue(None).build()
         self._application.add_handler(TypeHandler(Update, self._on_polled))
@@ -119,7 +109,7 @@ class TelegramChannel:
 
     @property
     def seconds_since_poll(self) -> float | None:
-        """Age of Telegram's last answer to a poll, for the health check; None in webhook mode and before the first answer."""
+        """Age of the last answer to a poll, or of the start without any; None in webhook mode and before the start (H11)."""
         return None if self._polls.last_answer is None else time.monotonic() - self._polls.last_answer
 
     def routes(self) -> list[BaseRoute]:
@@ -176,7 +166,7 @@ class TelegramChannel:
             await self._sender.send(to.address, message)
 
     async def post(self, to: Patient, message: OutboundMessage) -> str | None:
-        """Deliver a message as `send` does, and give the number by which it can be changed."""
+        """Deliver a message as `send` does, and give the numbers of its parts, the last of which can be changed."""
         with self._sending:
             return await self._sender.send(to.address, message)
 
@@ -190,12 +180,20 @@ class TelegramChannel:
         with self._sending:
             await self._sender.send_rest(to.address, message)
 
-    async def show_typing(self, to: Patient) -> None:
+    async def delete(self, to: Patient, handles: Sequence[str]) -> bool:
+        """Delete the bot's and the patient's messages from a private chat; never from a group."""
+        with self._sending:
+            return await self._sender.delete(to.address, handles)
+
+    async def show_typing(self, to: Patient) -> bool:
         """Show "typing…" for about five seconds; failures, flood limits among them, are ignored (H05)."""
+        if self._sender.is_flooded(to.address):
+            return True
         try:
             await self._bot.send_chat_action(chat_id=int(to.address), action=ChatAction.TYPING)
         except TelegramError as error:
             _log.debug("typing not shown (%s)", type(error).__name__)
+        return True  # a sign that failed is shown by the next call; words in its place would only add to a flood
 
     async def _listen(self) -> None:
         if self._mode is TelegramMode.WEBHOOK:
@@ -206,6 +204,7 @@ class TelegramChannel:
         self._updater = Updater(self._bot, self._application.update_queue)
         await self._updater.initialize()
         await self._application.start()
+        self._polls.last_answer = time.monotonic()
         await self._updater.start_polling(timeout=_POLL_S, allowed_updates=ALLOWED_UPDATES, error_callback=self._log_failed_poll)
 
     async def _register_menu(self) -> None:
@@ -241,20 +240,29 @@ class TelegramChannel:
     def _parsed(self, content: dict[str, Any]) -> Update | None:
         try:
             return Update.de_json(content, self._bot)
-        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever the library trips over
             # Refusing it would make Telegram send it again and again, and hold back what comes after.
             _log.warning("an update could not be read (%s)", type(error).__name__)
             return None
 
     async def _deliver(self, update: Update) -> None:
         if update.callback_query:
-            self._acknowledge(update.callback_query.id)
-        message = read_update(update, self._bot.bot)
+            self._acknowledge(str(update.callback_query.id))
+        message = self._read(update)
         if message and self._receive:
             await self._receive(message)
 
+    def _read(self, update: Update) -> InboundMessage | None:
+        try:
+            return read_update(update, self._bot.bot)
+        except Exception as error:  # noqa: BLE001 - a field of another kind than the Bot API says, which the library lets pass
+            _log.warning("a message could not be read (%s)", type(error).__name__)
+            return None
+
     def _acknowledge(self, query_id: str) -> None:
         """Stop the button's spinner, without making the webhook wait for it."""
+        if len(self._acknowledgements) >= _MOST_ACKNOWLEDGEMENTS:  # the spinner stops by itself
+            return
         task = asyncio.create_task(self._answer_tap(query_id))
         self._acknowledgements.add(task)
         task.add_done_callback(self._acknowledgements.discard)
@@ -262,8 +270,8 @@ class TelegramChannel:
     async def _answer_tap(self, query_id: str) -> None:
         try:
             await self._bot.answer_callback_query(query_id)
-        except TelegramError as error:
-            _log.debug("a tap was not answered (%s)", type(error).__name__)  # expired: nothing to mend (H10)
+        except (TelegramError, ValueError) as error:  # expired, or no id at all: nothing to mend (H10)
+            _log.debug("a tap was not answered (%s)", type(error).__name__)
 
     async def _on_polled(self, update: Update, _: CallbackContext[Any, Any, Any, Any]) -> None:
         await self._deliver(update)

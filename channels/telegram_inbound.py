@@ -31,7 +31,7 @@ def read_update(update: Update, bot: User) -> InboundMessage | None:
 
 
 def _read_message(message: Message, bot: User) -> InboundMessage | None:
-    text = _without_mention((message.text or message.caption or "").strip(), bot)
+    text = _without_mention(_sound(message.text or message.caption or "").strip(), bot)
     command = command_line(text, bot.username)
     if message.edit_date and (command or not text):
         return None
@@ -42,7 +42,10 @@ def _read_message(message: Message, bot: User) -> InboundMessage | None:
         sender=_patient(sender.id if sender else message.chat.id, message.chat.id),
         chat=str(message.chat.id),
         received_at=message.edit_date or message.date,
-        locale_hint=sender.language_code if sender else None,
+        locale_hint=_locale(sender),
+        original_id=_original_id(message) if message.edit_date else "",
+        is_edit=message.edit_date is not None,
+        is_group=message.chat.type in _GROUPS,
     )
     if command:
         return build(text=command, kind=MessageKind.COMMAND)
@@ -50,30 +53,46 @@ def _read_message(message: Message, bot: User) -> InboundMessage | None:
 
 
 def _read_tap(query: CallbackQuery) -> InboundMessage | None:
-    if not query.data:
+    if not query.data or not isinstance(query.data, str):
         return None
-    chat = query.message.chat.id if query.message else query.from_user.id
+    place = query.message.chat if query.message else None
+    chat = place.id if place else query.from_user.id
     return InboundMessage(
-        message_id=f"tap:{query.id}",
+        message_id=_sound(f"tap:{query.id}"),
         sender=_patient(query.from_user.id, chat),
         chat=str(chat),
-        text=query.data,
+        text=_sound(query.data),
         kind=MessageKind.BUTTON,
         received_at=datetime.now(UTC),
-        locale_hint=query.from_user.language_code,
+        locale_hint=_locale(query.from_user),
+        is_group=place is not None and place.type in _GROUPS,
     )
 
 
 def _message_id(message: Message, text: str) -> str:
     if message.media_group_id and not text:
         # The pictures of an album arrive one by one; under one id they get one "text only" reply (H04).
-        return f"{message.chat.id}:album:{message.media_group_id}"
+        return _sound(f"{message.chat.id}:album:{message.media_group_id}")
     edited = f":{int(message.edit_date.timestamp())}" if message.edit_date else ""
-    return f"{message.chat.id}:{message.message_id}{edited}"
+    return f"{_original_id(message)}{edited}"
+
+
+def _original_id(message: Message) -> str:
+    return _sound(f"{message.chat.id}:{message.message_id}")
 
 
 def _patient(identity: int, chat: int) -> Patient:
-    return Patient(platform=Platform.TELEGRAM, identity=str(identity), address=str(chat))
+    return Patient(platform=Platform.TELEGRAM, identity=str(int(identity)), address=str(int(chat)))
+
+
+def _locale(sender: User | None) -> str | None:
+    code = sender.language_code if sender else None
+    return _sound(code) if isinstance(code, str) else None
+
+
+def _sound(text: str) -> str:
+    """The text without halves of characters, which JSON can carry and nothing else can."""
+    return text.encode(errors="replace").decode()
 
 
 def _addressed_to(message: Message, bot: User) -> bool:

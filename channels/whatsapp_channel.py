@@ -1,8 +1,9 @@
 """WhatsApp through Twilio: signed webhooks in, the REST API out."""
 
+import asyncio
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
@@ -13,11 +14,13 @@ from starlette.routing import BaseRoute, Route
 from twilio.request_validator import RequestValidator
 
 from channels.base import Receive
-from channels.errors import ChannelMisconfigured, DeliveryFailed
+from channels.errors import ChannelMisconfigured, DeliveryFailed, WindowClosed
 from channels.messages import InboundMessage, MessageKind, OutboundMessage, Patient, Platform
 from channels.numbered_replies import NumberedReplies
+from channels.pacing import Pace
 from channels.redaction import quieten_libraries
 from channels.webhook import InFlight, read_body
+from channels.whatsapp_contacts import Contacts
 from channels.whatsapp_inbound import PREFIX, read_form
 from channels.whatsapp_sender import TwilioTransport, WhatsAppSender
 
@@ -29,6 +32,11 @@ _LARGEST_BODY = 64 * 1024  # a WhatsApp text has at most 4,096 characters, perce
 _MOST_FIELDS = 500
 _REQUEST_TIMEOUT_S = 15.0
 _STOP_GRACE_S = 20.0
+_PURGE_EVERY_S = 60.0
+_SANDBOX = f"{PREFIX}+14155238886"
+_SANDBOX_PACE_S = 3.0  # Twilio's limit for its sandbox
+_TYPING_AFTER_S = 1.5  # an answer that is quicker needs no sign, and none should come in after it
+_TEMPLATE_SID = re.compile(r"HX[0-9a-fA-F]{32}")
 _STATUSES = frozenset(
     {"queued", "sending", "sent", "delivered", "read", "undelivered", "failed", "accepted", "scheduled", "canceled"}
 )
@@ -49,6 +57,10 @@ class WhatsAppChannel:
         api_base_url: Stands in for Twilio's own host (a test double).
         button_hint: How one choice is written, with {number} and {label}.
         on_status: Told of every delivery status; never given a number or a text.
+        pace_s: Seconds between two messages of this number; if None, 3 for Twilio's sandbox and 0 for any other number.
+        template_sid: An approved template ("HX…") that is sent, without variables, in place of a reply that comes too late for
+            free text; without one such a reply is not sent.
+        typing: Whether to ask Twilio for the typing sign, which also marks the patient's message as read.
         retry_delay_s: First pause when Twilio is busy or unreachable; doubles each time.
 
     Raises:
@@ -65,12 +77,17 @@ class WhatsAppChannel:
         *,
         button_hint: str = "{number}. {label}",
         on_status: OnStatus | None = None,
+        pace_s: float | None = None,
+        template_sid: str = "",
+        typing: bool = True,
         retry_delay_s: float = 1.0,
     ) -> None:
         if not (account_sid and auth_token and sender):
             raise ChannelMisconfigured("WhatsApp needs Twilio's account, its auth token and the sending number")
         if urlsplit(public_base_url).scheme not in ("https", "http") or not urlsplit(public_base_url).netloc:
             raise ChannelMisconfigured("WhatsApp needs the server's public address: signatures are checked against it")
+        if template_sid and not _TEMPLATE_SID.fullmatch(template_sid):
+            raise ChannelMisconfigured("a WhatsApp template is named by HX and 32 hexadecimal digits")
         quieten_libraries(auth_token)
         self._account_sid = account_sid
         self._auth_token = auth_token
@@ -79,10 +96,15 @@ class WhatsAppChannel:
         self._api_base_url = api_base_url
         self._button_hint = button_hint
         self._on_status = on_status
+        self._template_sid = template_sid
+        self._typing = typing
         self._retry_delay_s = retry_delay_s
+        self._pace = Pace((_SANDBOX_PACE_S if self._sender_address == _SANDBOX else 0.0) if pace_s is None else pace_s)
+        self._contacts = Contacts()
         self._validator = RequestValidator(auth_token)
         self._replies = NumberedReplies()
         self._receive: Receive | None = None
+        self._purging: asyncio.TimerHandle | None = None
         self._transport: TwilioTransport | None = None
         self._sender: WhatsAppSender | None = None
         self._sending = InFlight()
@@ -117,12 +139,16 @@ class WhatsAppChannel:
             self._base_url + STATUS_PATH,
             button_hint=self._button_hint,
             retry_delay_s=self._retry_delay_s,
+            pace=self._pace,
         )
         self._receive = receive
+        self._purge_now_and_then()
 
     async def stop(self) -> None:
         """Take no more messages, let replies being sent finish, and close connections."""
         self._receive = None
+        if self._purging:
+            self._purging.cancel()
         if not await self._sending.finish(_STOP_GRACE_S):
             _log.warning("stopped while replies were still being sent")
         self._sender = None
@@ -135,13 +161,19 @@ class WhatsAppChannel:
 
         Raises:
             RecipientGone: If the patient opted out.
+            WindowClosed: If the patient wrote last more than 24 hours ago, and no template stands in (H14).
             DeliveryFailed: If Twilio refuses the message for good or may not have received it.
         """
         if self._sender is None:
             raise DeliveryFailed("the channel is not started")
         with self._sending:
-            self._replies.offer(to.address, message.buttons)
-            await self._sender.send(to.address, message)
+            try:
+                await self._send_freely(self._sender, to.address, message)
+            except WindowClosed:
+                if not self._template_sid:
+                    raise
+                await self._sender.send_template(to.address, self._template_sid)
+            self._contacts.note_sent(to.address)
 
     async def post(self, to: Patient, message: OutboundMessage) -> str | None:
         """Deliver a message as `send` does; WhatsApp cannot change it later."""
@@ -155,8 +187,29 @@ class WhatsAppChannel:
     async def send_rest(self, to: Patient, message: OutboundMessage) -> None:
         """Nothing: no message was changed."""
 
-    async def show_typing(self, to: Patient) -> None:
-        """Nothing: Twilio offers no plain typing sign for WhatsApp."""
+    async def delete(self, to: Patient, handles: Sequence[str]) -> bool:  # noqa: ARG002 - the protocol's signature
+        """Nothing: WhatsApp lets a business delete no message."""
+        return False
+
+    async def show_typing(self, to: Patient) -> bool:
+        """Show "typing…" below the patient's last message, for about 25 seconds and after a moment; failures are ignored."""
+        if not self._typing or self._sender is None:
+            return False
+        await asyncio.sleep(_TYPING_AFTER_S)
+        message_id = self._contacts.typing_due(to.address)
+        if message_id is not None and self._sender is not None:
+            self._contacts.note_typing(to.address, shown=await self._sender.show_typing(message_id))
+        return self._contacts.is_typing_shown(to.address)
+
+    def _purge_now_and_then(self) -> None:
+        self._replies.purge()
+        self._purging = asyncio.get_running_loop().call_later(_PURGE_EVERY_S, self._purge_now_and_then)
+
+    async def _send_freely(self, sender: WhatsAppSender, address: str, message: OutboundMessage) -> None:
+        if self._contacts.is_window_closed(address):
+            raise WindowClosed("the patient wrote last more than 24 hours ago")
+        self._replies.offer(address, message.buttons)
+        await sender.send(address, message)
 
     async def _webhook(self, request: Request) -> Response:
         form = await self._signed_form(request)
@@ -166,6 +219,7 @@ class WhatsAppChannel:
             return Response(status_code=503)
         message = read_form(form)
         if message:
+            self._contacts.note(message.sender.address, message.message_id)
             await self._receive(self._with_choice(message))
         return _acknowledged()
 

@@ -3,15 +3,17 @@
 import asyncio
 import base64
 import logging
+import re
 from typing import Any
 
 import aiohttp
 from twilio.base.exceptions import TwilioException
 
 from channels import markup, splitting
-from channels.errors import DeliveryFailed, RecipientGone
+from channels.errors import DeliveryFailed, RecipientGone, WindowClosed
 from channels.messages import OutboundMessage
 from channels.numbered_replies import numbered_lines
+from channels.pacing import Pace
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +22,9 @@ _SHORTER_PART = 700  # for the rare part that Twilio still counts as too long
 _TRIES = 5
 _TOO_LONG = 21617
 _GONE = (21610, 63014)  # opted out at Twilio, or blocked by WhatsApp: final (H17)
-_TOO_MANY = (429, 20429)
+_WINDOW_CLOSED = 63016
+_TOO_MANY = (429, 20429, 63018)
+_MESSAGE_SID = re.compile(r"(?:SM|MM)[0-9a-fA-F]{32}")
 
 
 class _TooLong(DeliveryFailed):
@@ -64,22 +68,33 @@ class WhatsAppSender:
     An emergency message is sent again when it is unknown whether Twilio took it: twice does no harm there and never does.
     """
 
-    def __init__(self, client: Any, sender: str, status_callback: str, *, button_hint: str, retry_delay_s: float) -> None:  # noqa: ANN401 - twilio is untyped
+    def __init__(
+        self,
+        client: Any,  # noqa: ANN401 - twilio is untyped
+        sender: str,
+        status_callback: str,
+        *,
+        button_hint: str,
+        retry_delay_s: float,
+        pace: Pace,
+    ) -> None:
         self._client = client
         self._sender = sender
         self._status_callback = status_callback
         self._button_hint = button_hint
         self._retry_delay_s = retry_delay_s
+        self._pace = pace
 
     async def send(self, address: str, message: OutboundMessage) -> None:
         """Deliver a reply.
 
         Raises:
             RecipientGone: If the patient opted out.
+            WindowClosed: If Twilio takes no free text any more.
             DeliveryFailed: If Twilio refuses a part for good or may not have received it.
         """
         choices = numbered_lines(message.buttons_hint, message.buttons, self._button_hint)
-        for part in splitting.split(markup.blocks(message, choices), markup.whatsapp, LONGEST_PART):
+        for part in splitting.numbered_parts(markup.blocks(message, choices), markup.whatsapp, LONGEST_PART):
             try:
                 await self._send_text(address, part, insist=message.emphasis)
             except _TooLong:
@@ -87,12 +102,35 @@ class WhatsAppSender:
                 for shorter in splitting.split(part, markup.whatsapp, _SHORTER_PART):
                     await self._send_text(address, shorter, insist=message.emphasis)
 
+    async def send_template(self, address: str, template_sid: str) -> None:
+        """Deliver an approved template as it is, without any variable.
+
+        Raises:
+            RecipientGone: If the patient opted out.
+            DeliveryFailed: If Twilio refuses it for good or may not have received it.
+        """
+        await self._create(address, insist=False, content_sid=template_sid)
+
+    async def show_typing(self, message_id: str) -> bool:
+        """Ask once for the typing sign below a patient's message; whether Twilio took it."""
+        if not _MESSAGE_SID.fullmatch(message_id):
+            return False
+        try:
+            await self._client.messaging.v2.typing_indicator.create_async("whatsapp", message_id)
+        except (TwilioException, aiohttp.ClientError, TimeoutError) as error:
+            _log.debug("typing not shown (%s)", type(error).__name__)
+            return False
+        return True
+
     async def _send_text(self, address: str, part: list[markup.Block], *, insist: bool) -> None:
-        body = splitting.join(part, markup.whatsapp)
+        await self._create(address, insist=insist, body=splitting.join(part, markup.whatsapp))
+
+    async def _create(self, address: str, *, insist: bool, **content: str) -> None:
         for attempt in range(1, _TRIES + 1):
+            await self._pace.turn(urgent=insist)
             try:
                 await self._client.messages.create_async(
-                    to=address, from_=self._sender, body=body, status_callback=self._status_callback
+                    to=address, from_=self._sender, status_callback=self._status_callback, **content
                 )
             except TwilioException as error:
                 _raise_if_final(error, attempt, insist=insist)
@@ -117,6 +155,8 @@ def _raise_if_final(error: Any, attempt: int, *, insist: bool) -> None:  # noqa:
         raise RecipientGone(f"the patient cannot be written to (Twilio {code})") from None
     if code == _TOO_LONG:
         raise _TooLong("a part is too long for Twilio") from None
+    if code == _WINDOW_CLOSED:
+        raise WindowClosed(f"the patient wrote too long ago (Twilio {code})") from None
     busy = status in _TOO_MANY or code in _TOO_MANY
     broken = insist and isinstance(status, int) and status >= 500
     if not (busy or broken) or attempt == _TRIES:

@@ -92,6 +92,8 @@ class SourceRow(BaseModel):
     """Folder or file of a `folder`; the XML file of `health_topics`, unless it is fetched from `url`."""
     url: WebAddress | None = None
     start: Start = Start()
+    allow_private: bool = False
+    """Let the start addresses lead into a private network, where their names look public. One that is written as private may."""
     allow: tuple[Pattern, ...] = ()
     """Regular expressions; a page is read if its address matches one of them, or if there are none."""
     deny: tuple[Pattern, ...] = ()
@@ -130,6 +132,7 @@ class SourceRow(BaseModel):
             "start": bool(self.start.addresses) and not self.kind.is_crawled,
             "allow and deny": bool(self.allow or self.deny) and not self.kind.is_crawled,
             "selectors": self.selectors != Selectors() and not self.kind.is_crawled,
+            "allow_private": self.allow_private and not self.start.addresses and self.url is None,
         }
         for key, stands in foreign.items():
             if stands:

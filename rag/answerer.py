@@ -1,14 +1,14 @@
 """The answering line: interpret, expand, retrieve, rerank, score evidence, write, align. Read it from top to bottom."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from locales.language import Language
 from rag.aligner import Aligner
 from rag.cascade import Cascade
-from rag.composer import Composer
+from rag.composer import ENOUGH_WORDS, MAX_WORDS, Composer
 from rag.documents import Link
-from rag.errors import Cancelled, IndexMissing
+from rag.errors import Cancelled, IndexMissing, IndexOutdated
 from rag.evidence import EvidenceSelector
 from rag.expander import Expander
 from rag.index_reader import IndexReader
@@ -23,6 +23,7 @@ from rag.types import (
     AbstentionKind,
     Answer,
     AnsweringRun,
+    Detail,
     Evidence,
     Hit,
     Intent,
@@ -46,6 +47,12 @@ _FOR_WANT_OF_TEXT = {AbstentionKind.NO_CONTENT, AbstentionKind.NO_EVIDENCE}
 _MAX_FURTHER_READING = 2
 _MAX_TOKENS = 150
 _CANDIDATES = {Mode.FAST: 6, Mode.PRECISE: 12}  # sentences that an answer may be made from
+_WORDS = {  # at most, and enough of them
+    Detail.USUAL: (MAX_WORDS, ENOUGH_WORDS),
+    Detail.PLAINER: (40, 20),
+    Detail.MORE: (MAX_WORDS, MAX_WORDS),
+}
+_PLAIN_WORDS = 20  # the longest sentence that can be followed when it is read aloud
 _SURE = 0.9  # of its page's similarity: a question so well covered gains nothing from being said in other words (ADR 0023)
 
 
@@ -68,6 +75,13 @@ class _Wish:
     on_sentence: OnSentence
     quote_only: bool = False
     pages: tuple[str, ...] = ()
+    detail: Detail = Detail.USUAL
+    said: Collection[tuple[str, int]] = ()
+
+    @property
+    def generates(self) -> bool:
+        """Whether the generator is to be used."""
+        return not self.quote_only and self.detail is Detail.USUAL
 
 
 class Answerer:
@@ -129,6 +143,8 @@ class Answerer:
         cancelled: Callable[[], bool] = lambda: False,
         on_sentence: OnSentence = lambda _: None,
         quote_only: bool = False,
+        detail: Detail = Detail.USUAL,
+        said: Collection[tuple[str, int]] = (),
     ) -> AnsweringRun:
         """Answer a question, or say why not.
 
@@ -139,6 +155,8 @@ class Answerer:
             cancelled: Polled between and inside stages.
             on_sentence: Receives each sentence the moment it is verified.
             quote_only: Leaves the generator out, since others wait; the answer says so.
+            detail: Plainer, or more of it: both are quotes.
+            said: Places of evidence (`Evidence.place`) that an earlier answer told already; for `Detail.MORE`.
 
         Raises:
             Cancelled: If `cancelled` became true.
@@ -150,7 +168,10 @@ class Answerer:
         reply: Reply | None = reply_without_search(interpretation)
         if reply is None:
             budget = Budget(max_tokens=_MAX_TOKENS, deadline=deadline, cancelled=cancelled)
-            wish = _Wish(mode, question.country, budget, on_sentence, quote_only=quote_only, pages=question.pages)
+            wish = _Wish(
+                mode, question.country, budget, on_sentence,
+                quote_only=quote_only, pages=question.pages, detail=detail, said=said,
+            )  # fmt: skip
             reply = self._search_and_write(interpretation, wish, watch)
         watch.mark("total")
         return AnsweringRun(reply=reply, interpretation=interpretation, timings_s=watch.timings_s)
@@ -172,10 +193,10 @@ class Answerer:
         _go_on(wish.budget)
         try:
             reader = self.reader(language)
-        except IndexMissing:
+        except (IndexMissing, IndexOutdated):  # nothing that can be read, until a run has published
             return self._refuse(AbstentionKind.NO_CONTENT, phrased, watch)
         hits, evidence = self._evidence(phrased, reader, wish, watch)
-        if evidence and evidence[0].similarity < _SURE and wish.mode is Mode.PRECISE and not wish.quote_only:
+        if evidence and evidence[0].similarity < _SURE and wish.mode is Mode.PRECISE and wish.generates:
             # Never where nothing was found: a generator's words must not make an answer of a refusal.
             wider = self._reformulated(phrased, wish.budget, watch)
             if wider.query != phrased.query:
@@ -218,7 +239,7 @@ class Answerer:
             # The page that an intake found first, alone; where it gives nothing, the question is answered like any other.
             of_page = [hit for hit in hits if hit.chunk.document_id in wish.pages[:1]]
             evidence = self._select(phrased, of_page, reader, wish) if of_page else []
-            return hits, evidence or self._select(phrased, hits, reader, wish)
+            return hits, _as_wished(evidence or self._select(phrased, hits, reader, wish), wish)
 
     def _select(self, phrased: _Phrased, hits: Sequence[Hit], reader: IndexReader, wish: _Wish) -> list[Evidence]:
         return self._within_limits(
@@ -228,7 +249,7 @@ class Answerer:
                 reader,
                 expansions=phrased.query.expansions,
                 query_vector=phrased.vectors[0],
-                most=_CANDIDATES[wish.mode],
+                most=_CANDIDATES[Mode.PRECISE if wish.detail is Detail.MORE else wish.mode],
             )
         )
 
@@ -251,9 +272,10 @@ class Answerer:
                 watch.mark("first_written")
             wish.on_sentence(sentence)
 
-        composer = Composer(self._aligners[language], evidence, show, self._limits[language])
+        most, enough = _WORDS[wish.detail]
+        composer = Composer(self._aligners[language], evidence, show, self._limits[language], most, enough)
         composer.open()
-        if self._cascade is not None:
+        if self._cascade is not None and wish.detail is Detail.USUAL:
             hurried = wish.quote_only or self._cascade.compose(composer, interpretation, wish.mode, wish.budget, watch)
         with watch.stage("quote"):
             composer.fill()
@@ -296,6 +318,15 @@ class Answerer:
             if page is not None and page.similarity >= self._similarity_threshold:
                 return Abstention(kind=AbstentionKind.IN_OTHER_LANGUAGE, language=language, sources=(page,))
         return Abstention(kind=kind, language=language)
+
+
+def _as_wished(evidence: Sequence[Evidence], wish: _Wish) -> list[Evidence]:
+    """The evidence that the wished detail is made of, in the order in which it is to be told."""
+    if wish.detail is Detail.MORE:
+        return [item for item in evidence if item.place not in wish.said]
+    if wish.detail is Detail.PLAINER:
+        return sorted(evidence, key=lambda item: len(item.sentence.text.split()) > _PLAIN_WORDS)
+    return list(evidence)
 
 
 def _go_on(budget: Budget) -> None:

@@ -85,6 +85,6 @@ def _published(settings: RagSettings, embedder: Embedder) -> OpenReader:
 
 def _generator(settings: RagSettings) -> LanguageModel | None:
     try:
-        return load_generator(settings.generator, settings.home, threads=settings.threads)
+        return load_generator(settings.generator, settings.home, threads=settings.threads, server=settings.generator_server)
     except ModelUnavailable:
         return None

@@ -9,7 +9,7 @@ from rag.types import Draft, Evidence, SentenceKind, SupportedSentence
 
 MAX_WORDS = 75
 _ACCEPTED = 0.6  # of the most words: a shorter answer whose next sentence does not fit is worth a shorter draft
-_ENOUGH_WORDS = 30  # below it an answer is filled up with quotes
+ENOUGH_WORDS = 30
 _STRONG = 0.5  # weaker evidence is not quoted of its own accord, unless there is nothing else
 _JOINED = 2  # evidence sentences that the generator works with: the starter models join two well, and each costs half a second
 _LONGEST_JOINED = 30  # words
@@ -27,6 +27,8 @@ class Composer:
     evidence: Sequence[Evidence]
     on_sentence: Callable[[SupportedSentence], None]
     limits: LimitWords
+    most_words: int = MAX_WORDS
+    enough_words: int = ENOUGH_WORDS  # below it an answer is filled up with quotes
     sentences: list[SupportedSentence] = field(default_factory=list)
     dropped: int = 0
 
@@ -64,7 +66,7 @@ class Composer:
     @property
     def says_enough(self) -> bool:
         """Whether the answer has most of the words that it may have."""
-        return self._words() >= _ACCEPTED * MAX_WORDS
+        return self._words() >= _ACCEPTED * self.most_words
 
     def fill(self) -> None:
         """Quote when to see a doctor if the evidence says it, and more until the answer says enough."""
@@ -72,7 +74,7 @@ class Composer:
         if advice is not None and not any(item.is_advice for one in self.sentences for item in one.evidence):
             self._quote(advice)
         for rank, item in enumerate(self.evidence):
-            enough = self._words() >= _ENOUGH_WORDS or (self.sentences and item.strength < _STRONG)
+            enough = self._words() >= self.enough_words or (self.sentences and item.strength < _STRONG)
             if rank > 0 and enough:
                 return
             self._quote(item)
@@ -95,7 +97,7 @@ class Composer:
 
     def _add(self, sentences: Sequence[SupportedSentence]) -> bool:
         """Show sentences that belong together, all or none."""
-        if not sentences or self._words() + sum(map(_count, sentences)) > MAX_WORDS:
+        if not sentences or self._words() + sum(map(_count, sentences)) > self.most_words:
             return False
         for sentence in sentences:
             self.sentences.append(sentence)

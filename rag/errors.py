@@ -9,6 +9,7 @@ RagError
 └── StoreError               the index cannot be used as it is
     ├── IndexMissing         nothing has been published in this language yet
     ├── IndexMismatch        the index was built with another embedder
+    │   └── IndexOutdated    another release wrote it, so that it must be built anew
     └── PublicationRefused   a new version failed its checks and did not go live
 """
 
@@ -47,6 +48,10 @@ class IndexMissing(StoreError):
 
 class IndexMismatch(StoreError):
     """The index was built with another embedder than the one that would read it."""
+
+
+class IndexOutdated(IndexMismatch):
+    """Another release of Salus wrote the index, or it is not whole: the next run builds it anew."""
 
 
 class PublicationRefused(StoreError):

@@ -1,6 +1,8 @@
 """The index: one LanceDB table a language, written in one batch, visible at once when its tag `live` moves."""
 
 import fcntl
+import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -16,7 +18,7 @@ from locales.language import Language
 from rag import store_schema as schema
 from rag.calibration import Calibration
 from rag.documents import Chunk, Document, Surface
-from rag.errors import IndexMismatch, IndexMissing, PublicationRefused, StoreError
+from rag.errors import IndexMismatch, IndexMissing, IndexOutdated, PublicationRefused, StoreError
 from rag.index_figures import describe
 from rag.index_reader import IndexReader, Snapshot, read_passages, read_rows
 from rag.models.protocols import Embedder, Vectors
@@ -48,7 +50,8 @@ class IndexStore:
 
         Raises:
             IndexMissing: If nothing has been published in this language.
-            IndexMismatch: If the index was built with another embedder or by another release.
+            IndexOutdated: If another release wrote the index.
+            IndexMismatch: If the index was built with another embedder.
             StoreError: If the index is damaged.
         """
         return IndexReader(
@@ -150,6 +153,15 @@ class IndexStore:
             unfinished.replace(path)
             return True
 
+    def copy_to(self, folder: Path) -> None:
+        """Copy all files of the index to a folder that does not exist; whoever wants to publish meanwhile waits, readers do not.
+
+        Raises:
+            StoreError: If another process keeps publishing, or the disk is full.
+        """
+        with self._usable(), self._writing():
+            shutil.copytree(self._directory, folder, copy_function=_linked, ignore=shutil.ignore_patterns("*.lock"))
+
     def content_hashes(self, language: Language) -> dict[str, str]:
         """Hashes of the live documents by id, so that an unchanged page need not be embedded again; empty without an index."""
         with self._usable():
@@ -180,14 +192,15 @@ class IndexStore:
         try:
             return self._read_once(language)
         except FileNotFoundError as error:
-            raise IndexMismatch(f"The index is not whole or of another release of Salus: {_REBUILD}.") from error
+            raise IndexOutdated(f"The index is not whole or of another release of Salus: {_REBUILD}.") from error
 
     def _read_once(self, language: Language) -> Snapshot:
         table = self._live_table(language)
         if table is None:
             raise IndexMissing(f"Nothing has been published in {language.name.capitalize()} yet: {_REBUILD}.")
         written = self._metadata_path(language, table.version).stat().st_mtime_ns
-        return _snapshot_of(language, table, self._metadata(language, table.version), written)
+        metadata = self._metadata(language, table.version)  # first: rows of another release may not even have our columns
+        return _snapshot_of(language, table, metadata, written)
 
     def _is_live(self, snapshot: Snapshot) -> bool:
         """Whether a version is live still, and what is known of it the latest."""
@@ -218,9 +231,12 @@ class IndexStore:
     def _metadata(self, language: Language, version: int) -> schema.Metadata:
         written = self._metadata_path(language, version).read_text(encoding="utf-8")
         try:
-            return schema.decode_metadata(written)
+            metadata = schema.decode_metadata(written)
         except (ValueError, TypeError, KeyError) as error:
-            raise IndexMismatch(f"The index was written by another release of Salus: {_REBUILD}.") from error
+            raise IndexOutdated(f"The index was written by another release of Salus: {_REBUILD}.") from error
+        if metadata.schema_version != schema.SCHEMA_VERSION:
+            raise IndexOutdated(f"The {language.name.capitalize()} index was written by another release of Salus: {_REBUILD}.")
+        return metadata
 
     def _live_calibration(self, language: Language, embedder: Embedder) -> Calibration | None:
         table = self._live_table(language)
@@ -242,7 +258,7 @@ class IndexStore:
         try:
             _check(self._metadata(language, table.version), embedder.fingerprint, language)
         except FileNotFoundError as error:
-            raise IndexMismatch(f"The index is not whole: {_REBUILD}.") from error
+            raise IndexOutdated(f"The index is not whole: {_REBUILD}.") from error
         table.restore()  # what a killed run may have left after the live version goes
         for condition in schema.is_in("document_id", sorted(gone)):
             table.delete(condition)
@@ -300,6 +316,17 @@ def _snapshot_of(language: Language, table: Any, metadata: schema.Metadata, desc
     )
 
 
+def _linked(source: str, target: str) -> None:
+    """A hard link of a file of LanceDB's, which is never written to once it is there, and a copy of any other."""
+    try:
+        if source.endswith(".lance"):
+            os.link(source, target)
+            return
+    except OSError:  # a file system without links
+        pass
+    shutil.copyfile(source, target)
+
+
 def _in_batches(added: Any) -> Any:  # noqa: ANN401
     """Rows as a stream: a table in one piece is copied while it is written, 2 GB more at 385,000 surfaces."""
     return added.to_reader(max_chunksize=_WRITTEN_AT_ONCE)
@@ -315,8 +342,6 @@ def _table_names(database: Any) -> list[str]:  # noqa: ANN401
 
 
 def _check(metadata: schema.Metadata, fingerprint: str, language: Language) -> None:
-    if metadata.schema_version != schema.SCHEMA_VERSION:
-        raise IndexMismatch(f"The {language.name.capitalize()} index was written by another release of Salus: {_REBUILD}.")
     if metadata.embedder != fingerprint:
         raise IndexMismatch(
             f"The {language.name.capitalize()} index was built with the embedder {metadata.embedder}, not with {fingerprint}: "

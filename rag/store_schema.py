@@ -17,7 +17,8 @@ from rag.corpus import CorpusStatistics, lexical_column
 from rag.documents import Authority, Chunk, Document, DocumentKind, Link, Sentence, Surface, SurfaceKind
 from rag.models.protocols import Vectors
 
-# Raised whenever rows or tokens of an older index would be read wrongly: then everything is built anew.
+# Raised whenever rows or tokens of an older index would be read wrongly, and with another packaged embedder: then everything is
+# built anew. The bot starts all the same, and the run that it begins publishes what it needs (docs/upgrading.md).
 SCHEMA_VERSION = 1
 
 _FILTER_VALUES = 500  # values in one IN (…): longer filters parse slowly

@@ -5,6 +5,7 @@ Everything here is frozen. A `Draft` is untrusted and no renderer takes it; only
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,14 @@ class Mode(StrEnum):
 
     FAST = "fast"
     PRECISE = "precise"
+
+
+class Detail(StrEnum):
+    """How much of the evidence is told: as usual; a few of its shorter sentences; or what an earlier answer left unsaid."""
+
+    USUAL = "usual"
+    PLAINER = "plainer"
+    MORE = "more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +207,7 @@ class Source:
     authority: Authority
     language: Language
     kind: DocumentKind = DocumentKind.ARTICLE
+    reviewed_on: date | None = None
 
     @classmethod
     def of(cls, chunk: Chunk, *, similarity: float) -> "Source":
@@ -211,6 +221,7 @@ class Source:
             authority=chunk.authority,
             language=chunk.language,
             kind=chunk.kind,
+            reviewed_on=chunk.reviewed_on,
         )
 
 

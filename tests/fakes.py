@@ -140,6 +140,8 @@ class RecordingChannel:
     edit_failures: list[Exception] = field(default_factory=list)
     receive: Receive | None = None
     started: bool = False
+    shows_typing: bool = True
+    deleted: list[str] = field(default_factory=list)
 
     def routes(self) -> list[BaseRoute]:
         return []
@@ -173,8 +175,15 @@ class RecordingChannel:
         shown = [(to, last.get(str(number), message)) for number, (to, message) in enumerate(self.sent, start=1)]
         return [message for to, message in shown if to.identity == identity]
 
-    async def show_typing(self, to: Patient) -> None:
+    async def delete(self, to: Patient, handles: Sequence[str]) -> bool:
+        if self.platform is not Platform.TELEGRAM:
+            return False
+        self.deleted.extend(handles)
+        return True
+
+    async def show_typing(self, to: Patient) -> bool:
         self.typing += 1
+        return self.shows_typing
 
     async def wait_sent(self, count: int, within_s: float = 5.0) -> None:
         """Wait until so many messages have been sent."""

@@ -69,7 +69,11 @@ def evaluate_evidence(
     from rag.models.load import load_generator
 
     with busy("Loading the generator…"):
-        model = None if without_generator else load_generator(settings.generator, settings.home, threads=settings.threads)
+        model = (
+            None
+            if without_generator
+            else load_generator(settings.generator, settings.home, threads=settings.threads, server=settings.generator_server)
+        )
     with counted_progress(ERR) as progress:
         print_figures(measure(evidence_grades(half), model, settings.home / "eval", progress), OUT, as_json=as_json)
 
@@ -84,7 +88,11 @@ def evaluate_injection(without_generator: WithoutGenerator = False, as_json: AsJ
 
     with busy("Loading the models…"):
         embedder = CachedEmbedder(load_embedder(settings.embedder, settings.home, settings.threads), settings.home / "eval")
-        model = None if without_generator else load_generator(settings.generator, settings.home, threads=settings.threads)
+        model = (
+            None
+            if without_generator
+            else load_generator(settings.generator, settings.home, threads=settings.threads, server=settings.generator_server)
+        )
     with counted_progress(ERR) as progress:
         figures = measure(settings, planted_instructions(), embedder, model, progress)
     print_figures(figures, OUT, as_json=as_json)

@@ -47,7 +47,7 @@ def evaluate_answers(
         RagError: If models or index fail.
     """
     rows = read_lines(questions, "id", "text")
-    generator = load_generator(settings.generator, settings.home, threads=settings.threads)
+    generator = load_generator(settings.generator, settings.home, threads=settings.threads, server=settings.generator_server)
     embedder = load_embedder(settings.embedder, settings.home, settings.threads)
     answerer = build_answerer(rag_settings(settings), language_model=generator, embedder=embedder)
     asker = Asker(load_gate(answerer.embedder), load_renderer(settings), lambda: answerer)

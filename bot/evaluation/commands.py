@@ -47,7 +47,11 @@ def evaluate_retrieval(
         check_report(report)
     with busy("Loading the models…"):
         embedder = load_embedder(settings.embedder, settings.home, settings.threads)
-        generator = load_generator(settings.generator, settings.home, threads=settings.threads) if needs_generator else None
+        generator = (
+            load_generator(settings.generator, settings.home, threads=settings.threads, server=settings.generator_server)
+            if needs_generator
+            else None
+        )
     with counted_progress(ERR) as progress:
         figures = measure(
             docs,

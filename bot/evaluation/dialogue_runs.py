@@ -42,7 +42,9 @@ def run_interpretation(
     """
 
     def load() -> LanguageModel:
-        model = generator or load_generator(settings.generator, settings.home, threads=settings.threads)
+        model = generator or load_generator(
+            settings.generator, settings.home, threads=settings.threads, server=settings.generator_server
+        )
         if model is None:
             raise NoGenerator("Messages are said anew by a generator, and SALUS_GENERATOR names none.")
         return model

@@ -89,7 +89,7 @@ def load_writer(settings: Settings) -> PseudoWriter:
         NoGenerator: If none is configured.
         ModelUnavailable: If it is not on this machine.
     """
-    model = load_generator(settings.generator, settings.home, threads=settings.threads)
+    model = load_generator(settings.generator, settings.home, threads=settings.threads, server=settings.generator_server)
     if model is None:
         raise NoGenerator("Pseudo histories need a generator; --without-generator measures the diagnosis texts alone.")
     return PseudoWriter(model, time_limit_s=_TIME_LIMIT_S)

@@ -46,7 +46,12 @@ def run_traceability(
     plain = embedder or load_embedder(settings.embedder, settings.home, settings.threads)
     cached = CachedEmbedder(plain, settings.home / "eval")
     open_reader = _published(settings, cached)
-    load = cache(lambda: generator or load_generator(settings.generator, settings.home, threads=settings.threads))
+    load = cache(
+        lambda: (
+            generator
+            or load_generator(settings.generator, settings.home, threads=settings.threads, server=settings.generator_server)
+        )
+    )
     everything = read_topic_questions()
     about = _about(settings, plain, open_reader, traced_under(everything), generator)
 
@@ -110,7 +115,9 @@ def run_comparison(
 def _open_systems(
     settings: Settings, embedder: Embedder, open_reader: OpenReader, generator: LanguageModel | None
 ) -> ComparedSystems:
-    model = generator or load_generator(settings.generator, settings.home, threads=settings.threads)
+    model = generator or load_generator(
+        settings.generator, settings.home, threads=settings.threads, server=settings.generator_server
+    )
     if model is None:
         raise NoGenerator("The comparison needs a generator, and SALUS_GENERATOR names none.")
     answerer = build_answerer(rag_settings(settings), language_model=model, embedder=embedder, open_reader=open_reader)

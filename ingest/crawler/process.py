@@ -58,7 +58,7 @@ def settings_of(job: CrawlJob) -> dict[str, Any]:
         # Safety.
         "DOWNLOAD_VERIFY_CERTIFICATES": True,
         "TWISTED_DNS_RESOLVER": "ingest.crawler.resolver.PublicResolver",
-        "CRAWL_ORIGINS": sorted(Site.of(source).origins),
+        "CRAWL_PRIVATE_ORIGINS": sorted(Site.of(source).private_origins),
         "COOKIES_ENABLED": False,
         "REFERER_ENABLED": False,
         "METAREFRESH_ENABLED": False,

@@ -10,7 +10,8 @@ from scrapy.resolver import CachingHostnameResolver
 from twisted.internet.base import ReactorBase
 from twisted.internet.interfaces import IAddress, IHostResolution, IResolutionReceiver
 
-from ingest.crawler.site import is_private_ip, origin
+from ingest.crawler.site import origin
+from ingest.public_address import is_private_ip
 
 
 class _PublicOnly:
@@ -36,7 +37,7 @@ class _PublicOnly:
 class PublicResolver(CachingHostnameResolver):
     """Resolves names at the moment of connecting, where a name that changes its mind is noticed too.
 
-    `CRAWL_ORIGINS` lists the host:port pairs that may be private; the proxies of the environment may be too.
+    `CRAWL_PRIVATE_ORIGINS` lists the host:port pairs that may be private; the proxies of the environment may be too.
     """
 
     def __init__(self, reactor: ReactorBase, cache_size: int, origins: frozenset[tuple[str, int]]) -> None:
@@ -47,7 +48,7 @@ class PublicResolver(CachingHostnameResolver):
     @classmethod
     def from_crawler(cls, crawler: Crawler, reactor: ReactorBase) -> Self:
         """Made by Scrapy."""
-        origins = {(host, int(port)) for host, port in crawler.settings.getlist("CRAWL_ORIGINS")}
+        origins = {(host, int(port)) for host, port in crawler.settings.getlist("CRAWL_PRIVATE_ORIGINS")}
         return cls(reactor, crawler.settings.getint("DNSCACHE_SIZE"), frozenset(origins | _proxies()))
 
     def resolveHostName(

@@ -13,6 +13,7 @@ from scrapy.robotstxt import ProtegoRobotParser
 from ingest.crawler.job import PRODUCT
 from ingest.crawler.outcomes import NotRead
 from ingest.crawler.pace import Pace
+from ingest.crawler.resolver import has_refused
 from ingest.fetching import Fetch
 
 _EXEMPT = "is_robots_txt"
@@ -49,7 +50,7 @@ class RobotsRules:
             self._rules[origin] = asyncio.ensure_future(self._fetched(origin, parts.hostname or ""))
         rules = await self._rules[origin]
         if rules is None:
-            raise NotRead(Fetch.REFUSED, "robots_unreachable")
+            raise NotRead(Fetch.REFUSED, "private_address" if has_refused(request.url) else "robots_unreachable")
         if not rules.allowed(request.url, PRODUCT):
             raise NotRead(Fetch.REFUSED, "robots")
 

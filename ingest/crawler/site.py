@@ -1,44 +1,14 @@
 """Which addresses are a source's own: its hosts, and never a machine of a private network that the source does not name."""
 
-import ipaddress
 import re
 from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlsplit
 
+from ingest.public_address import is_private_host
 from ingest.sources import SourceRow
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_PRIVATE_NAMES = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".corp")
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-
-def is_private_ip(text: str) -> bool | None:
-    """True for an address that is not on the public Internet; None for what is no IP address."""
-    try:
-        address: Address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    return any(not each.is_global or each.is_multicast for each in (address, *_inside(address)))
-
-
-def _inside(address: Address) -> tuple[Address, ...]:
-    """IPv4 addresses that an IPv6 address leads to."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return ()
-    carried = [address.ipv4_mapped, address.sixtofour]
-    if address in ipaddress.IPv6Network("64:ff9b::/96"):
-        carried.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return tuple(each for each in carried if each is not None)
-
-
-def is_private_host(host: str) -> bool:
-    """True for a private IP address and for a name that only a private network has."""
-    of_ip = is_private_ip(host)
-    if of_ip is not None:
-        return of_ip
-    return "." not in host or f".{host}".endswith(_PRIVATE_NAMES)
 
 
 def origin(url: str) -> tuple[str, int]:
@@ -55,17 +25,20 @@ def origin(url: str) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """The addresses of one source."""
+    """The addresses of one source. Of its `origins`, hosts with ports, the `private_origins` may be in a private network."""
 
     origins: frozenset[tuple[str, int]]
+    private_origins: frozenset[tuple[str, int]]
     allow: tuple[re.Pattern[str], ...]
     deny: tuple[re.Pattern[str], ...]
 
     @classmethod
     def of(cls, source: SourceRow) -> Self:
         """The site that the row's start addresses and patterns describe."""
+        origins = frozenset(origin(url) for url in (*source.start.addresses, *((source.url,) if source.url else ())))
         return cls(
-            origins=frozenset(origin(url) for url in (*source.start.addresses, *((source.url,) if source.url else ()))),
+            origins=origins,
+            private_origins=frozenset(each for each in origins if source.allow_private or is_private_host(each[0])),
             allow=tuple(re.compile(pattern) for pattern in source.allow),
             deny=tuple(re.compile(pattern) for pattern in source.deny),
         )

@@ -6,6 +6,7 @@ from rag.errors import ModelError, ModelUnavailable
 from rag.models import download, registry
 from rag.models.protocols import Embedder, LanguageModel
 from rag.models.registry import Engine, ModelRole, ModelRow
+from rag.models.server_address import SCHEME, GeneratorServer, is_on_server
 
 NO_MODEL = "none"
 
@@ -34,21 +35,26 @@ def load_embedder(spec: str, home: Path, threads: int | None = None) -> Embedder
     return _sentence_transformer(_local(row, home), row.name, threads)
 
 
-def load_generator(spec: str, home: Path, *, context_tokens: int = 2048, threads: int | None = None) -> LanguageModel | None:
+def load_generator(
+    spec: str, home: Path, *, context_tokens: int = 2048, threads: int | None = None, server: GeneratorServer | None = None
+) -> LanguageModel | None:
     """Load the generator that `spec` names; None for "none" or an empty `spec`: the bot then quotes its sources.
 
     Args:
-        spec: A registry name, the path of a GGUF file, or ``owner/repository/file.gguf`` on the model hub.
+        spec: A registry name, the path of a GGUF file, ``owner/repository/file.gguf`` on the model hub, or ``openai:MODEL``.
         home: SALUS_HOME.
-        context_tokens: Room for prompt and completion together.
+        context_tokens: Room for prompt and completion together, of a model on this machine.
         threads: Threads for inference; all usable cores if not given.
+        server: Where ``openai:MODEL`` is served.
 
     Raises:
         ModelUnavailable: If it is not on this machine; the message says how to get it.
-        ModelError: If it cannot be loaded.
+        ModelError: If it cannot be loaded, or patients' words may not be sent to its server.
     """
     if spec.strip().lower() in {"", NO_MODEL}:
         return None
+    if is_on_server(spec):
+        return _on_server(spec, server)
     row = registry.find(spec)
     if row is not None and row.role is not ModelRole.GENERATOR:
         raise ModelError(f"{row.name} is an embedder, not a generator.")
@@ -66,6 +72,8 @@ def grades_evidence(spec: str) -> bool:
 
 def is_local(spec: str, home: Path) -> bool:
     """True if the model that `spec` names needs no download."""
+    if is_on_server(spec):
+        return True
     row = registry.find(spec)
     if row is not None:
         return download.local_path(row, home) is not None
@@ -74,6 +82,17 @@ def is_local(spec: str, home: Path) -> bool:
     except ModelUnavailable:
         return False
     return True
+
+
+def _on_server(spec: str, server: GeneratorServer | None) -> LanguageModel:
+    if server is None:
+        raise ModelError(f"{spec} needs the address of its server (SALUS_GENERATOR_URL).")
+    from rag.models.openai_compatible import OpenAICompatibleModel
+
+    model = spec.strip()[len(SCHEME) :].strip()
+    if not model:
+        raise ModelError(f"{SCHEME}MODEL needs the model's name on the server.")
+    return OpenAICompatibleModel(model, server)
 
 
 def _local(row: ModelRow, home: Path) -> Path:

@@ -51,6 +51,7 @@ class BotApiDouble:
     `api.fail_next("sendMessage", 429, "Too Many Requests", retry_after=1)` makes that method's next call fail; called more than
     once, the failures queue up, and `None` in their place (`api.succeed_next`) lets one call through first.
     `api.edits` has the accepted edits, (message number, `SentText`); `api.forget(number)` deletes a message as its reader can.
+    `api.deleted` has the (chat, message number) of each message that deleteMessages was told to delete.
     `api.cut_next(method)` breaks the connection in the middle of the reply; `api.lose_reply(method)` does so after it has obeyed.
     `api.inject(message=…)` gives an update to polling; `update(…)`, `message(…)` build payloads for a webhook too.
     """
@@ -61,6 +62,7 @@ class BotApiDouble:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.sent: list[SentText] = []
         self.edits: list[tuple[int, SentText]] = []
+        self.deleted: list[tuple[int, int]] = []
         self._shown: dict[int, SentText] = {}
         self.webhook: dict[str, Any] | None = None
         self._failures: defaultdict[str, deque[_Failure | None]] = defaultdict(deque)
@@ -192,6 +194,12 @@ class BotApiDouble:
         if (before.visible, before.buttons) == (text.visible, text.buttons):
             return _refusal(400, "Bad Request: message is not modified: specified new message content is exactly the same")
         return await self._show(number, text, self.edits, (number, text))
+
+    async def _deleteMessages(self, parameters: dict[str, Any]) -> Response:
+        for number in parameters["message_ids"]:  # those that are not there are passed over, as the Bot API says
+            self.deleted.append((int(parameters["chat_id"]), number))
+            self._shown.pop(number, None)
+        return _ok(True)
 
     async def _getUpdates(self, parameters: dict[str, Any]) -> Response:
         offset = int(parameters.get("offset", 0))

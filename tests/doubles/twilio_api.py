@@ -9,11 +9,13 @@ import re
 from collections import deque
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 from urllib.parse import parse_qsl
 
 import httpx
-from jsonschema import Draft7Validator
+from openapi_core import OpenAPI
+from openapi_core.exceptions import OpenAPIError
+from openapi_core.testing import MockRequest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -26,15 +28,9 @@ ACCOUNT_SID = "AC" + "0123456789abcdef" * 2
 AUTH_TOKEN = "double-of-an-auth-token"
 SENDER = "whatsapp:+390200000000"
 _MESSAGES = "/2010-04-01/Accounts/{AccountSid}/Messages.json"
-# Enough to catch a wrong name where Twilio's description is not at hand.
-_BUILT_IN: dict[str, Any] = {
-    "type": "object",
-    "required": ["To", "From", "Body"],
-    "additionalProperties": False,
-    "properties": {
-        name: {"type": "string"} for name in ("To", "From", "Body", "StatusCallback", "MessagingServiceSid", "ContentSid")
-    },
-}
+_TYPING = "/v2/Indicators/Typing.json"
+_CONTRACT = Path(__file__).resolve().parents[1] / "data" / "contracts" / "twilio_messages.json"
+_MESSAGE_SID = re.compile(r"(?:SM|MM)[0-9a-fA-F]{32}")
 
 
 class TwilioDouble:
@@ -43,17 +39,24 @@ class TwilioDouble:
     `twilio.sent` has the accepted requests as dictionaries (`To`, `From`, `Body`, `StatusCallback`), `twilio.requests` all.
     `twilio.fail_next(400, 21610)` refuses the next request; failures queue up, `twilio.succeed_next()` lets one through between.
     `twilio.violations` lists what broke Twilio's description; such a request is refused. A body over 1,600 gets 21617.
+    `twilio.typing` has the messages below which the typing sign was shown; `twilio.refuses_typing` makes that fail.
     """
 
     def __init__(self, account_sid: str = ACCOUNT_SID, auth_token: str = AUTH_TOKEN) -> None:
         self.sent: list[dict[str, str]] = []
         self.requests: list[dict[str, str]] = []
         self.violations: list[str] = []
+        self.typing: list[str] = []
+        self.refuses_typing = False
         self._credentials = f"{account_sid}:{auth_token}"
         self._failures: deque[tuple[int, int] | None] = deque()
         self._changed = asyncio.Condition()
         self._numbers = itertools.count(1)
-        self._server = LocalServer(Starlette(routes=[Route(_MESSAGES, self._create, methods=["POST"])]))
+        self._server = LocalServer(
+            Starlette(
+                routes=[Route(_MESSAGES, self._create, methods=["POST"]), Route(_TYPING, self._show_typing, methods=["POST"])]
+            )
+        )
 
     async def __aenter__(self) -> Self:
         await self._server.__aenter__()
@@ -81,20 +84,42 @@ class TwilioDouble:
             await self._changed.wait_for(lambda: len(self.sent) >= count)
         return self.sent
 
-    async def _create(self, request: Request) -> Response:
-        expected = "Basic " + base64.b64encode(self._credentials.encode()).decode()
-        if request.headers.get("authorization") != expected:
+    async def _show_typing(self, request: Request) -> Response:
+        if not self._is_authenticated(request):
             return _refusal(401, 20003, "Authenticate")
         form = dict(parse_qsl((await request.body()).decode(), keep_blank_values=True))
+        if (
+            form.keys() != {"channel", "messageId"}
+            or form["channel"] != "whatsapp"
+            or not _MESSAGE_SID.fullmatch(form["messageId"])
+        ):
+            self.violations.append(f"typing sign: {form}")
+            return _refusal(400, 20001, "Bad request")
+        if self.refuses_typing:
+            return _refusal(400, 63000, "Channel provider returned an error")
+        self.typing.append(form["messageId"])
+        return JSONResponse({"success": True})
+
+    def _is_authenticated(self, request: Request) -> bool:
+        expected = "Basic " + base64.b64encode(self._credentials.encode()).decode()
+        return request.headers.get("authorization") == expected
+
+    async def _create(self, request: Request) -> Response:
+        if not self._is_authenticated(request):
+            return _refusal(401, 20003, "Authenticate")
+        body = await request.body()
+        form = dict(parse_qsl(body.decode(), keep_blank_values=True))
         self.requests.append(form)
         account_sid = request.path_params["AccountSid"]
-        if broken := _violations(form, account_sid):
+        if broken := _violations(request, body):
             self.violations.extend(broken)
             return _refusal(400, 21600, "; ".join(broken))
         failure = self._failures.popleft() if self._failures else None
         if failure:
             return _refusal(*failure, f"The number {form['To']} cannot be reached")
-        if len(form["Body"]) > 1600:
+        if not ("Body" in form or "ContentSid" in form):
+            return _refusal(400, 21619, "A text message body or media urls must be specified.")
+        if len(form.get("Body", "")) > 1600:
             return _refusal(400, 21617, "The concatenated message body exceeds the 1600 character limit")
         async with self._changed:
             self.sent.append(form)
@@ -106,7 +131,7 @@ class TwilioDouble:
             "status": "queued",
             "to": form["To"],
             "from": form["From"],
-            "body": form["Body"],
+            "body": form.get("Body"),
         }
         return JSONResponse(content, status_code=201)
 
@@ -153,36 +178,30 @@ def whatsapp_form(body: str = "", number: str = "+393331234567", **fields: str) 
     return form | fields
 
 
-def has_description() -> bool:
-    """Whether Twilio's own description was found, so that requests are held to it."""
-    return _description() is not None
-
-
-def _violations(form: dict[str, str], account_sid: str) -> list[str]:
-    description = _description()
-    schema = _BUILT_IN if description is None else description
-    problems = [error.message for error in Draft7Validator(schema).iter_errors(form)]
-    if not re.fullmatch(r"AC[0-9a-fA-F]{32}", account_sid):
-        problems.append("AccountSid has the wrong form")
-    return problems
+def _violations(request: Request, body: bytes) -> list[str]:
+    """What breaks Twilio's description, in openapi-core's words."""
+    held = MockRequest(
+        "https://api.twilio.com",
+        request.method.lower(),
+        request.url.path,
+        headers=dict(request.headers),
+        content_type=request.headers.get("content-type", "").partition(";")[0],
+        data=body,
+    )
+    try:
+        _contract().validate_request(held)
+    except OpenAPIError as error:
+        return [f"{error!r}: {error.__cause__!r}"]
+    return []
 
 
 @lru_cache(maxsize=1)
-def _description() -> dict[str, Any] | None:
-    """The form schema of Twilio's OpenAPI description, closed to unknown names."""
-    beside = Path(__file__).resolve().parents[3] / "shared" / "contracts" / "twilio_api_v2010.json"
-    path = Path(os.environ.get("SALUS_TWILIO_CONTRACT", beside))
-    if not path.is_file():
-        return None
-    document = json.loads(path.read_text(encoding="utf-8"))
+def _contract() -> OpenAPI:
+    """Twilio's OpenAPI description of how a message is created, the form closed to unknown names."""
+    document = json.loads(_CONTRACT.read_text(encoding="utf-8"))
     content = document["paths"][_MESSAGES]["post"]["requestBody"]["content"]
-    schema: dict[str, Any] = content["application/x-www-form-urlencoded"]["schema"]
-    # A form has only strings: what is checked is the names, the required ones, lengths and patterns.
-    texts = ("minLength", "maxLength", "pattern")
-    properties = {
-        name: {"type": "string"} | {key: rule[key] for key in texts if key in rule} for name, rule in schema["properties"].items()
-    }
-    return {"type": "object", "required": schema["required"], "properties": properties, "additionalProperties": False}
+    content["application/x-www-form-urlencoded"]["schema"]["additionalProperties"] = False
+    return OpenAPI.from_dict(document)
 
 
 def _refusal(status: int, code: int, message: str) -> Response:

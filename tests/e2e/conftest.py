@@ -160,6 +160,10 @@ async def running(
             "twilio_api_base_url": twilio.url,
             "hash_key": "a key for hashes, long enough",
             "shutdown_grace_s": 2.0,
+            # Tests of these switch them on: tests/e2e/test_manners.py.
+            "consent": False,
+            "debounce_s": 0.0,
+            "patient_limit": 10_000,
         }
         app = build(load_settings(**(values | changes)), language_model=model, embedder=embedder)
         await app.start()

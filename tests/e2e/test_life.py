@@ -27,6 +27,7 @@ TWILIO = {
     "twilio_auth_token": "token",
     "whatsapp_from": "+390200000000",
     "public_base_url": "https://bot.esempio.it",
+    "human_contact": "+390200000001",
 }
 
 
@@ -44,6 +45,13 @@ def test_unreviewed_pages_are_not_served_to_a_real_account(published_home: Path,
         assemble(published_home, **account)
     assert not any(value in str(caught.value) for value in account.values())
     assert assemble(published_home, **account, allow_unreviewed=True)
+
+
+def test_a_real_whatsapp_account_without_a_person_to_turn_to_is_refused(published_home: Path) -> None:
+    lonely = {name: value for name, value in TWILIO.items() if name != "human_contact"}
+    with pytest.raises(StartRefused, match="SALUS_HUMAN_CONTACT"):
+        assemble(published_home, **lonely, allow_unreviewed=True)
+    assert assemble(published_home, **lonely, allow_unreviewed=True, twilio_api_base_url="http://127.0.0.1:1")
 
 
 def test_an_address_that_only_looks_like_this_machine_is_a_real_account(published_home: Path) -> None:

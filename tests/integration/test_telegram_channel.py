@@ -3,6 +3,7 @@
 import asyncio
 import io
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -11,7 +12,8 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from channels.errors import ChannelMisconfigured, ChannelUnreachable, DeliveryFailed, RecipientGone
+from channels.errors import ChannelMisconfigured, ChannelUnreachable, DeliveryFailed, MessageGone, RecipientGone, TryLater
+from channels.flood_waits import FloodWaits
 from channels.messages import Button, InboundMessage, MessageKind, OutboundLink, OutboundMessage, Patient, Platform
 from channels.telegram_channel import WEBHOOK_PATH, TelegramChannel
 from tests.doubles.bot_api import BotApiDouble
@@ -224,11 +226,48 @@ async def test_h02_a_long_answer_arrives_in_valid_parts_with_links_and_disclaime
     )
     await channel.send(ADA, message)
     assert len(api.sent) >= 3
-    assert "".join("".join(sent.visible for sent in api.sent).split()).startswith("".join((sentence * 369).split()))
+    numbers = [sent.visible.rpartition("\n\n")[2] for sent in api.sent]
+    assert numbers == [f"{number}/{len(api.sent)}" for number in range(1, len(api.sent) + 1)]
+    texts = [sent.visible.removesuffix(f"\n\n{number}") for sent, number in zip(api.sent, numbers, strict=True)]
+    assert "".join("".join(texts).split()).startswith("".join((sentence * 369).split()))
     assert api.sent[-1].targets == {"ISS": ODD_ADDRESS}
-    assert api.sent[-1].visible.endswith("Avvertenza.")
+    assert texts[-1].endswith("Avvertenza.")
     assert [sent.buttons for sent in api.sent[:-1]] == [[]] * (len(api.sent) - 1)
     assert api.sent[-1].buttons == [("Utile", "fb:up:1")]
+
+
+async def test_h02_two_thousand_emoji_arrive_whole_with_sources_and_disclaimer(
+    api: BotApiDouble, channel: TelegramChannel
+) -> None:
+    message = OutboundMessage(
+        paragraphs=("🌡" * 2049,), links=(OutboundLink(label="OMS", url=ODD_ADDRESS),), closing=("Salus no sustituye al médico.",)
+    )
+    await channel.send(ADA, message)
+    assert sum(sent.visible.count("🌡") for sent in api.sent) == 2049
+    assert api.sent[-1].targets == {"OMS": ODD_ADDRESS}
+    assert "Salus no sustituye al médico." in api.sent[-1].visible
+
+
+@pytest.mark.parametrize("start", range(3900, 4100, 50))
+async def test_h02_a_bold_span_across_the_cut_is_bold_on_both_sides(
+    api: BotApiDouble, channel: TelegramChannel, start: int
+) -> None:
+    text = f"{'a' * 60} " * 200
+    bold = f"{text[:start].rstrip()} **{'b' * 90} {'c' * 90}** {text[start:9000].strip()}"
+    await channel.send(ADA, OutboundMessage(paragraphs=(bold,), closing=("Avvertenza.",)))
+    assert len(api.sent) == 3
+    marked = "".join(re.findall(r"<b>(.*?)</b>", " ".join(sent.text for sent in api.sent), re.DOTALL))
+    assert marked.replace(" ", "") == "b" * 90 + "c" * 90
+
+
+async def test_an_emergency_line_stands_in_the_first_part_and_a_single_part_is_not_numbered(
+    api: BotApiDouble, channel: TelegramChannel
+) -> None:
+    await channel.send(ADA, OutboundMessage(paragraphs=("Llame al 112.", *THREE_PARTS.paragraphs), emphasis=True))
+    await channel.send(ADA, SHORT)
+    assert api.sent[0].visible.startswith("Llame al 112.")
+    assert api.sent[0].visible.endswith("1/3")
+    assert api.sent[-1].visible == "Salve."
 
 
 async def test_a_button_with_too_long_a_payload_does_not_cost_the_message(api: BotApiDouble, channel: TelegramChannel) -> None:
@@ -259,6 +298,46 @@ async def test_h05_only_the_part_that_was_refused_waits_and_other_chats_do_not(
     ]
 
 
+async def test_h05_after_a_refused_typing_sign_part_two_waits_and_part_one_is_not_sent_again(
+    api: BotApiDouble, channel: TelegramChannel
+) -> None:
+    api.fail_next("sendChatAction", 429, "Too Many Requests: retry after 4", retry_after=4)
+    api.succeed_next("sendMessage")
+    api.fail_next("sendMessage", 429, "Too Many Requests: retry after 1", retry_after=1)
+    assert await channel.show_typing(ADA)
+    await channel.send(ADA, THREE_PARTS)
+    assert [sent.visible[:7] for sent in api.sent] == ["Parte 1", "Parte 2", "Parte 3"]
+    assert len(api.called("sendMessage")) == 4
+
+
+async def test_h05_whatever_else_is_meant_for_a_flooded_chat_waits_too(api: BotApiDouble, channel: TelegramChannel) -> None:
+    handle = await channel.post(ADA, SHORT)
+    assert handle is not None
+    api.fail_next("sendMessage", 429, "Too Many Requests: retry after 1", retry_after=1)
+    waiting = asyncio.create_task(channel.send(ADA, THREE_PARTS))
+    await asyncio.sleep(0.2)
+    second = asyncio.create_task(channel.send(ADA, SHORT))
+    with pytest.raises(TryLater):
+        await channel.edit(ADA, handle, THREE_PARTS)
+    await channel.show_typing(ADA)
+    await asyncio.sleep(0.2)
+    assert [method for method, _ in api.calls if method != "setWebhook"][-2:] == ["sendMessage", "sendMessage"]
+    await asyncio.gather(waiting, second)
+    assert len(api.sent) == 5
+
+
+def test_h05_waits_are_forgotten_when_over_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("channels.flood_waits._MOST_CHATS", 2)
+    now = 0.0
+    waits = FloodWaits(clock=lambda: now)
+    for chat in "abc":
+        waits.note(chat, 5.0)
+    assert [waits.wait_s(chat) for chat in "abc"] == [0.0, 5.0, 5.0]
+    now = 6.0
+    assert [waits.wait_s(chat) for chat in "abc"] == [0.0, 0.0, 0.0]
+    assert len(waits._until) == 0
+
+
 async def test_h05_a_failure_to_show_typing_is_ignored(api: BotApiDouble, channel: TelegramChannel) -> None:
     api.fail_next("sendChatAction", 429, "Too Many Requests: retry after 4", retry_after=4)
     api.fail_next("sendChatAction", 403, "Forbidden: bot was blocked by the user")
@@ -287,11 +366,80 @@ async def test_h06_a_patient_who_blocked_the_bot_is_gone_and_the_others_are_serv
     assert "88" not in str(gone.value)
 
 
-async def test_a_refusal_for_good_is_not_repeated(api: BotApiDouble, channel: TelegramChannel) -> None:
-    api.fail_next("sendMessage", 400, "Bad Request: chat not found")
-    with pytest.raises(DeliveryFailed):
+@pytest.mark.parametrize(
+    ("status", "description"),
+    [
+        (403, "Forbidden: bot was blocked by the user"),
+        (403, "Forbidden: user is deactivated"),
+        (403, "Forbidden: bot can't initiate conversation with a user"),
+        (403, "Forbidden: bot was kicked from the supergroup chat"),
+        (400, "Bad Request: chat not found"),
+        (400, "Bad Request: PEER_ID_INVALID"),
+        (400, "Bad Request: not enough rights to send text messages to the chat"),
+    ],
+)
+async def test_h06_a_dead_chat_is_told_from_a_refused_message_whatever_killed_it(
+    api: BotApiDouble, channel: TelegramChannel, status: int, description: str
+) -> None:
+    api.fail_next("sendMessage", status, description)
+    with pytest.raises(RecipientGone):
         await channel.send(ADA, SHORT)
     assert len(api.called("sendMessage")) == 1
+
+
+async def test_a_refusal_for_good_is_not_repeated(api: BotApiDouble, channel: TelegramChannel) -> None:
+    api.fail_next("sendMessage", 400, "Bad Request: BUTTON_DATA_INVALID")
+    with pytest.raises(DeliveryFailed) as failed:
+        await channel.send(ADA, SHORT)
+    assert not isinstance(failed.value, RecipientGone)
+    assert len(api.called("sendMessage")) == 1
+
+
+async def test_h10_an_edit_that_changes_nothing_is_no_failure(api: BotApiDouble, channel: TelegramChannel) -> None:
+    handle = await channel.post(ADA, SHORT)
+    assert handle is not None
+    await channel.edit(ADA, handle, SHORT)
+    assert len(api.called("editMessageText")) == 1
+
+
+@pytest.mark.parametrize("description", ["message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID"])
+async def test_h10_an_edit_of_a_deleted_or_old_message_says_so(
+    api: BotApiDouble, channel: TelegramChannel, description: str
+) -> None:
+    api.fail_next("editMessageText", 400, f"Bad Request: {description}")
+    with pytest.raises(MessageGone):
+        await channel.edit(ADA, "41", SHORT)
+
+
+async def test_h10_two_quick_taps_are_two_messages_and_both_are_answered(
+    api: BotApiDouble, web: httpx.AsyncClient, inbox: Inbox
+) -> None:
+    for number in ("1", "2"):
+        tap = {"id": number, "from": api.message()["from"], "chat_instance": "i", "data": "fb:up:123"}
+        await post(web, api.update(callback_query=tap))
+    received = [await inbox.next(), await inbox.next()]
+    assert [message.message_id for message in received] == ["tap:1", "tap:2"]
+
+
+async def test_h10_acknowledgements_of_a_flood_of_taps_are_bounded(
+    api: BotApiDouble, web: httpx.AsyncClient, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("channels.telegram_channel._MOST_ACKNOWLEDGEMENTS", 0)
+    tap = {"id": "1", "from": api.message()["from"], "chat_instance": "i", "data": "fb:up:123"}
+    assert await post(web, api.update(callback_query=tap)) == 200
+    assert (await inbox.next()).text == "fb:up:123"
+    assert api.called("answerCallbackQuery") == []
+
+
+async def test_h01_an_edit_whose_markup_telegram_cannot_read_is_shown_as_plain_text(
+    api: BotApiDouble, channel: TelegramChannel
+) -> None:
+    handle = await channel.post(ADA, SHORT)
+    assert handle is not None
+    api.fail_next("editMessageText", 400, "Bad Request: can't parse entities: Unsupported start tag")
+    await channel.edit(ADA, handle, OutboundMessage(paragraphs=("38 °C < 39 °C",)))
+    ((_, shown),) = api.edits
+    assert (shown.parse_mode, shown.text) == (None, "38 °C < 39 °C")
 
 
 async def test_a_part_that_may_have_arrived_is_not_sent_again_and_the_rest_is_sent(
@@ -307,6 +455,43 @@ async def test_an_emergency_that_may_not_have_arrived_is_sent_again(api: BotApiD
     api.cut_next("sendMessage")
     await channel.send(ADA, OutboundMessage(paragraphs=("Chiami il 112.",), emphasis=True))
     assert [sent.text for sent in api.sent] == ["<b>Chiami il 112.</b>"]
+
+
+async def test_the_patients_message_and_every_part_of_the_reply_are_deleted(
+    api: BotApiDouble, channel: TelegramChannel, web: httpx.AsyncClient, inbox: Inbox
+) -> None:
+    await post(web, api.update(message=api.message("mi picchia", message_id=41)))
+    await post(web, api.update(edited_message=api.message("mi picchia sempre", message_id=41, edit_date=1_790_000_060)))
+    written, edited = await inbox.next(), await inbox.next()
+    handle = await channel.post(ADA, THREE_PARTS)
+    assert handle is not None
+    parts = [(77, number) for number in api.numbers]
+    assert await channel.delete(ADA, [written.message_id, edited.message_id, handle])
+    assert api.deleted == [(77, 41), *parts]
+
+
+@pytest.mark.parametrize("handle", ["88:41", "77:album:9", "tap:42", "", "x", "-5"])
+async def test_what_names_no_message_of_this_chat_is_not_deleted_and_not_said_to_be(
+    api: BotApiDouble, channel: TelegramChannel, handle: str
+) -> None:
+    assert not await channel.delete(ADA, [handle, "77:41"])
+    assert api.deleted == [(77, 41)]
+
+
+async def test_nothing_is_deleted_from_a_group(api: BotApiDouble, channel: TelegramChannel) -> None:
+    group = Patient(platform=Platform.TELEGRAM, identity="77", address="-5")
+    assert not await channel.delete(group, ["-5:41"])
+    assert api.called("deleteMessages") == []
+
+
+async def test_a_deletion_waits_for_telegram_and_a_refusal_is_told_and_not_raised(
+    api: BotApiDouble, channel: TelegramChannel
+) -> None:
+    api.fail_next("deleteMessages", 429, "Too Many Requests: retry after 1", retry_after=1)
+    assert await channel.delete(ADA, ["77:41"])
+    api.fail_next("deleteMessages", 400, "Bad Request: message can't be deleted")
+    assert not await channel.delete(ADA, ["77:42"])
+    assert api.deleted == [(77, 41)]
 
 
 async def test_a_refused_connection_is_tried_again_and_then_reported(inbox: Inbox) -> None:
@@ -375,6 +560,59 @@ async def test_h09_h11_polling_survives_a_rival_a_broken_reply_and_a_failing_con
     await api.inject(message=api.message("seconda"))
     assert (await inbox.next()).text == "seconda"
     await polling.stop()
+
+
+class Hurried:
+    """asyncio whose sleeps are short."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, _: float) -> None:
+        await asyncio.sleep(0.01)
+
+
+async def test_h11_after_five_broken_polls_the_next_message_is_received(
+    api: BotApiDouble, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("telegram.ext._utils.networkloop.asyncio", Hurried())
+    for _ in range(5):
+        api.cut_next("getUpdates")
+    polling = TelegramChannel(api.token, api_base_url=api.base_url)
+    await polling.start(inbox.receive)
+    await api.inject(message=api.message("¿qué es la fiebre?"))
+    assert (await inbox.next()).text == "¿qué es la fiebre?"
+    await polling.stop()
+    assert api.pending("getUpdates") == 0
+
+
+async def test_h11_polling_that_never_succeeds_is_seen_from_its_age(
+    api: BotApiDouble, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("telegram.ext._utils.networkloop.asyncio", Hurried())
+    for _ in range(10_000):
+        api.cut_next("getUpdates")
+    polling = TelegramChannel(api.token, api_base_url=api.base_url)
+    assert polling.seconds_since_poll is None
+    await polling.start(inbox.receive)
+    await asyncio.sleep(0.3)
+    assert polling.seconds_since_poll is not None
+    assert polling.seconds_since_poll >= 0.3
+    await polling.stop()
+
+
+async def test_h09_a_rival_poller_is_told_once_and_polling_goes_on(
+    api: BotApiDouble, inbox: Inbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("telegram.ext._utils.networkloop.asyncio", Hurried())
+    for _ in range(3):
+        api.fail_next("getUpdates", 409, "Conflict: terminated by other getUpdates request")
+    polling = TelegramChannel(api.token, api_base_url=api.base_url)
+    await polling.start(inbox.receive)
+    await api.inject(message=api.message("ciao"))
+    await inbox.next()
+    await polling.stop()
+    assert [record.levelname for record in caplog.records if "another process polls" in record.message] == ["ERROR"]
 
 
 @pytest.fixture

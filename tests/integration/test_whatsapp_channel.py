@@ -3,16 +3,20 @@
 import asyncio
 import io
 import logging
+import re
+import time
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import httpx
 import pytest
 from starlette.applications import Starlette
 
-from channels.errors import ChannelMisconfigured, DeliveryFailed, RecipientGone
+from channels.errors import ChannelMisconfigured, DeliveryFailed, RecipientGone, WindowClosed
 from channels.messages import Button, InboundMessage, MessageKind, OutboundLink, OutboundMessage, Patient, Platform
 from channels.whatsapp_channel import STATUS_PATH, WEBHOOK_PATH, WhatsAppChannel
+from channels.whatsapp_contacts import Contacts
 from tests.doubles.local_server import LocalServer
 from tests.doubles.twilio_api import ACCOUNT_SID, AUTH_TOKEN, SENDER, TwilioDouble, post_signed_form, whatsapp_form
 
@@ -62,6 +66,11 @@ async def web(channel: WhatsAppChannel) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
+def words(bodies: list[str]) -> list[str]:
+    """The words of all parts without what numbers them."""
+    return " ".join(body.rpartition("\n\n")[0] if re.search(r"\n\n\d/\d$", body) else body for body in bodies).split()
+
+
 async def post(
     web: httpx.AsyncClient,
     form: dict[str, str],
@@ -105,6 +114,7 @@ async def test_h12_an_added_standard_port_passes(web: httpx.AsyncClient) -> None
         "https://bot.esempio.it/whatsapp/webhook/?canale=it&v=2",
         "https://bot.esempio.it/whatsapp/webhook",
         "https://bot.esempio.it/whatsapp/webhook?v=2&canale=it",
+        "https://bot.esempio.it/whatsapp/webhook?canale=it&v=%32",
         "https://bot.esempio.it:8443/whatsapp/webhook?canale=it&v=2",
         "https://falso.esempio.it/whatsapp/webhook?canale=it&v=2",
     ],
@@ -117,6 +127,37 @@ async def test_h12_a_signature_for_another_address_is_refused_whatever_was_forwa
     answer = await post(web, whatsapp_form("ciao"), f"{WEBHOOK_PATH}?canale=it&v=2", signed_url=signed, **forwarded)
     assert answer.status_code == 403
     assert inbox.messages == []
+
+
+async def test_h12_a_query_that_a_proxy_decoded_is_refused(web: httpx.AsyncClient, inbox: Inbox) -> None:
+    signed = f"{PUBLIC}{WEBHOOK_PATH}?canale=perch%C3%A9%20no"
+    answer = await post(web, whatsapp_form("ciao"), f"{WEBHOOK_PATH}?canale=perch%C3%A9+no", signed_url=signed)
+    assert (answer.status_code, inbox.messages) == (403, [])
+
+
+async def test_h12_a_slash_that_was_added_to_the_path_reaches_nothing(web: httpx.AsyncClient, inbox: Inbox) -> None:
+    answer = await post(web, whatsapp_form("ciao"), f"{WEBHOOK_PATH}/")
+    assert not answer.is_success
+    assert inbox.messages == []
+
+
+@pytest.mark.parametrize(
+    ("base", "signed"),
+    [
+        ("https://bot.esempio.it:8443", "https://bot.esempio.it:8443"),
+        ("https://bot.esempio.it/", "https://bot.esempio.it"),
+        ("https://bot.esempio.it:443", "https://bot.esempio.it"),
+        ("https://esempio.it/salus", "https://esempio.it/salus"),
+    ],
+)
+async def test_h12_a_public_address_with_port_or_path_is_what_is_signed(inbox: Inbox, base: str, signed: str) -> None:
+    started = WhatsAppChannel(ACCOUNT_SID, AUTH_TOKEN, SENDER, base)
+    await started.start(inbox.receive)
+    async with LocalServer(Starlette(routes=started.routes())) as server, httpx.AsyncClient(base_url=server.url) as client:
+        answer = await post(client, whatsapp_form("ciao"), signed_url=f"{signed}{WEBHOOK_PATH}")
+    await started.stop()
+    assert answer.status_code == 200
+    assert len(inbox.messages) == 1
 
 
 @pytest.mark.parametrize("path", [WEBHOOK_PATH, STATUS_PATH])
@@ -155,6 +196,28 @@ async def test_an_enormous_form_is_refused_unread(web: httpx.AsyncClient, inbox:
     assert inbox.messages == []
 
 
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"Body": "", "NumMedia": "1", "MediaContentType0": "audio/ogg"}, MessageKind.UNREADABLE),
+        ({"Body": "", "Latitude": "41.9", "Longitude": "12.5", "NumMedia": "0"}, MessageKind.UNREADABLE),
+        ({"Body": "cos'è?", "NumMedia": "2"}, MessageKind.TEXT),
+        ({"Body": "¿qué es?", "NumMedia": "abc"}, MessageKind.TEXT),
+        ({"Body": "", "NumMedia": "abc"}, MessageKind.UNREADABLE),
+        ({"NumMedia": "1"}, MessageKind.UNREADABLE),
+        ({}, MessageKind.UNREADABLE),
+    ],
+)
+async def test_h15_whatever_a_form_lacks_it_is_received_and_no_position_is_kept_or_logged(
+    web: httpx.AsyncClient, inbox: Inbox, log: io.StringIO, fields: dict[str, str], kind: MessageKind
+) -> None:
+    sender = {name: value for name, value in whatsapp_form().items() if name in ("MessageSid", "From", "WaId", "To")}
+    assert (await post(web, sender | fields)).status_code == 200
+    (message,) = inbox.messages
+    assert message.kind is kind
+    assert "41.9" not in f"{message!r}{message.text}{log.getvalue()}"
+
+
 async def test_h15_a_voice_note_is_unreadable_and_its_media_are_not_fetched(
     web: httpx.AsyncClient, inbox: Inbox, twilio: TwilioDouble
 ) -> None:
@@ -182,6 +245,150 @@ async def test_h14_a_status_is_counted_and_never_reaches_the_conversation(
     assert (inbox.messages, twilio.requests) == ([], [])
 
 
+class Clock:
+    """Time that passes when told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(channel: WhatsAppChannel, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(channel, "_contacts", Contacts(clock))
+    return clock
+
+
+async def test_h14_a_reply_later_than_24_hours_is_not_tried_as_free_text(
+    channel: WhatsAppChannel, web: httpx.AsyncClient, twilio: TwilioDouble, clock: Clock
+) -> None:
+    await post(web, whatsapp_form("cos'è la febbre?"))
+    clock.now += 24 * 3600 + 60
+    with pytest.raises(WindowClosed) as closed:
+        await channel.send(ADA, SHORT)
+    assert twilio.requests == []
+    assert "333" not in str(closed.value)
+    await post(web, whatsapp_form("ci siete?"))
+    await channel.send(ADA, SHORT)
+    assert len(twilio.sent) == 1
+
+
+async def test_h14_a_reply_within_24_hours_and_one_to_somebody_unknown_are_sent(
+    channel: WhatsAppChannel, web: httpx.AsyncClient, twilio: TwilioDouble, clock: Clock
+) -> None:
+    await post(web, whatsapp_form("¿qué es la fiebre?"))
+    clock.now += 24 * 3600 - 60
+    await channel.send(ADA, SHORT)
+    await channel.send(replace(ADA, address="whatsapp:+34600111222"), SHORT)
+    assert len(twilio.sent) == 2
+
+
+async def test_h14_a_refusal_because_of_the_window_is_not_repeated(channel: WhatsAppChannel, twilio: TwilioDouble) -> None:
+    twilio.fail_next(400, 63016)
+    with pytest.raises(WindowClosed):
+        await channel.send(ADA, SHORT)
+    assert len(twilio.requests) == 1
+
+
+async def test_h14_a_configured_template_stands_in_and_holds_nothing_of_the_reply(
+    twilio: TwilioDouble, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    template = "HX" + "0123456789abcdef" * 2
+    started = WhatsAppChannel(ACCOUNT_SID, AUTH_TOKEN, SENDER, PUBLIC, twilio.url, template_sid=template)
+    await started.start(inbox.receive)
+    twilio.fail_next(400, 63016)
+    await started.send(ADA, SHORT)
+    await started.stop()
+    callback = f"{PUBLIC}{STATUS_PATH}"
+    assert twilio.sent == [{"From": SENDER, "To": ADA.address, "ContentSid": template, "StatusCallback": callback}]
+
+
+def test_h14_a_template_is_named_as_twilio_names_it() -> None:
+    with pytest.raises(ChannelMisconfigured):
+        WhatsAppChannel(ACCOUNT_SID, AUTH_TOKEN, SENDER, PUBLIC, template_sid="febbre")
+
+
+async def test_the_typing_sign_is_asked_for_once_below_the_last_message_until_a_reply_takes_it_away(
+    channel: WhatsAppChannel, web: httpx.AsyncClient, twilio: TwilioDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("channels.whatsapp_channel._TYPING_AFTER_S", 0.01)
+    first, second = whatsapp_form("ciao"), whatsapp_form("cos'è la febbre?")
+    await post(web, first)
+    await post(web, second)
+    assert [await channel.show_typing(ADA) for _ in range(3)] == [True] * 3
+    assert twilio.typing == [second["MessageSid"]]
+    await channel.send(ADA, SHORT)
+    assert await channel.show_typing(ADA)
+    assert twilio.typing == [second["MessageSid"]] * 2
+
+
+async def test_a_typing_sign_that_twilio_refuses_is_not_asked_for_again_and_not_said_to_be_shown(
+    channel: WhatsAppChannel, web: httpx.AsyncClient, twilio: TwilioDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("channels.whatsapp_channel._TYPING_AFTER_S", 0.01)
+    twilio.refuses_typing = True
+    await post(web, whatsapp_form("ciao"))
+    assert not await channel.show_typing(ADA)
+    twilio.refuses_typing = False
+    assert not await channel.show_typing(ADA)
+    await post(web, whatsapp_form("ciao"))
+    assert await channel.show_typing(ADA)
+
+
+async def test_no_typing_sign_for_who_has_not_written_or_where_it_is_switched_off(
+    channel: WhatsAppChannel, twilio: TwilioDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("channels.whatsapp_channel._TYPING_AFTER_S", 0.01)
+    assert not await channel.show_typing(ADA)
+    assert not await WhatsAppChannel(ACCOUNT_SID, AUTH_TOKEN, SENDER, PUBLIC, twilio.url, typing=False).show_typing(ADA)
+    assert twilio.typing == []
+
+
+async def test_a_quick_answer_needs_no_typing_sign(
+    channel: WhatsAppChannel, web: httpx.AsyncClient, twilio: TwilioDouble
+) -> None:
+    await post(web, whatsapp_form("ciao"))
+    asking = asyncio.create_task(channel.show_typing(ADA))
+    await asyncio.sleep(0.05)
+    asking.cancel()
+    assert twilio.typing == []
+
+
+async def test_later_parts_wait_as_the_pace_demands_and_an_emergency_goes_before_them(twilio: TwilioDouble, inbox: Inbox) -> None:
+    started = WhatsAppChannel(ACCOUNT_SID, AUTH_TOKEN, SENDER, PUBLIC, twilio.url, pace_s=0.2)
+    await started.start(inbox.receive)
+    begun = time.monotonic()
+    elsewhere = replace(ADA, address="whatsapp:+34600111222")
+    async with asyncio.TaskGroup() as group:
+        group.create_task(started.send(ADA, OutboundMessage(paragraphs=tuple("parola " * 200 for _ in range(4)))))
+        await twilio.wait_sent(1)
+        await started.send(elsewhere, OutboundMessage(paragraphs=("Llame al 112.",), emphasis=True))
+        assert len(twilio.sent) < 4
+    await started.stop()
+    assert len(twilio.sent) == 5
+    assert time.monotonic() - begun >= 0.8
+
+
+@pytest.mark.parametrize(
+    ("sender", "pace_s", "expected"),
+    [("+14155238886", None, 3.0), ("whatsapp:+14155238886", None, 3.0), ("+14155238886", 0.0, 0.0), (SENDER, None, 0.0)],
+)
+def test_twilios_sandbox_is_paced_by_itself(sender: str, pace_s: float | None, expected: float) -> None:
+    assert WhatsAppChannel(ACCOUNT_SID, AUTH_TOKEN, sender, PUBLIC, pace_s=pace_s)._pace._pace_s == expected
+
+
+def test_what_is_remembered_of_patients_is_bounded_and_holds_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("channels.whatsapp_contacts._MOST_PATIENTS", 3)
+    contacts = Contacts()
+    for number in range(100):
+        contacts.note(f"whatsapp:+39333{number:07}", f"SM{number}")
+    assert len(contacts._contacts) == 3
+    assert "39333" not in repr(contacts._contacts)
+
+
 async def test_a_reply_names_sender_patient_and_status_address(channel: WhatsAppChannel, twilio: TwilioDouble) -> None:
     await channel.send(ADA, SHORT)
     assert twilio.sent == [{"From": SENDER, "To": ADA.address, "Body": "Salve.", "StatusCallback": f"{PUBLIC}{STATUS_PATH}"}]
@@ -202,8 +409,32 @@ async def test_h13_a_long_reply_arrives_in_order_with_whole_addresses_and_the_di
     assert len(bodies) >= 3
     assert all(len(body) <= 1600 for body in bodies)
     assert sum(ADDRESS in body for body in bodies) == 2
-    assert bodies[-1].endswith("1. Utile\n\nAvvertenza.")
-    assert " ".join(bodies).split()[: len(text.split())] == text.split()
+    assert bodies[-1].endswith(f"1. Utile\n\nAvvertenza.\n\n{len(bodies)}/{len(bodies)}")
+    assert words(bodies)[: len(text.split())] == text.split()
+
+
+@pytest.mark.parametrize("before", range(1520, 1600, 16))
+async def test_h13_no_address_is_cut_wherever_the_1600th_character_falls(
+    channel: WhatsAppChannel, twilio: TwilioDouble, before: int
+) -> None:
+    text = f"{'è' * before} {ADDRESS} " + "¿Cuándo baja la fiebre? 🌡 " * 90
+    await channel.send(ADA, OutboundMessage(paragraphs=(text,), closing=("Salus no sustituye al médico.",)))
+    bodies = [sent["Body"] for sent in twilio.sent]
+    assert all(len(body) <= 1600 for body in bodies)
+    assert sum(ADDRESS in body for body in bodies) == 1
+    assert "Salus no sustituye al médico." in bodies[-1]
+
+
+async def test_parts_are_numbered_where_there_are_several_and_the_emergency_line_stands_in_the_first(
+    channel: WhatsAppChannel, twilio: TwilioDouble
+) -> None:
+    long = tuple("Resti accanto alla persona. " * 40 for _ in range(3))
+    await channel.send(ADA, OutboundMessage(paragraphs=("Chiami il 112.", *long), emphasis=True))
+    await channel.send(ADA, SHORT)
+    *parts, single = [sent["Body"] for sent in twilio.sent]
+    assert [part.rpartition("\n\n")[2] for part in parts] == ["1/3", "2/3", "3/3"]
+    assert parts[0].startswith("*Chiami il 112.*")
+    assert single == "Salve."
 
 
 async def test_h13_a_part_that_twilio_finds_too_long_is_sent_in_shorter_ones(
@@ -267,6 +498,10 @@ async def test_an_emergency_is_sent_again_after_an_unclear_failure(channel: What
     assert [sent["Body"] for sent in twilio.sent] == ["*Chiami il 112.*"]
 
 
+async def test_whatsapp_deletes_nothing_and_says_so(channel: WhatsAppChannel) -> None:
+    assert not await channel.delete(ADA, ["SM1"])
+
+
 async def test_a_twilio_out_of_reach_is_tried_again_and_then_reported(inbox: Inbox) -> None:
     async with TwilioDouble() as twilio:
         started = WhatsAppChannel(ACCOUNT_SID, AUTH_TOKEN, SENDER, PUBLIC, twilio.url, retry_delay_s=0.01)
@@ -307,6 +542,18 @@ async def test_h18_a_reply_with_the_number_counts_as_a_tap_until_the_next_messag
         (MessageKind.TEXT, "2"),
         (MessageKind.TEXT, "2"),
     ]
+
+
+async def test_choices_that_lapsed_are_forgotten_even_if_nobody_writes(
+    channel: WhatsAppChannel, twilio: TwilioDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("channels.numbered_replies._VALID_S", 0.05)
+    monkeypatch.setattr("channels.whatsapp_channel._PURGE_EVERY_S", 0.05)
+    channel._purge_now_and_then()
+    await channel.send(ADA, OutboundMessage(paragraphs=("Ha febbre?",), buttons=(Button(label="Sì", payload="in:yes"),)))
+    assert len(channel._replies._offers) == 1
+    await asyncio.sleep(0.2)
+    assert len(channel._replies._offers) == 0
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def shown_settings() -> list[tuple[str, str]]:
 
 
 def known_settings() -> set[str]:
-    return {PREFIX + name.upper() for name in Settings.model_fields} | {"SALUS_CONFIG"}
+    return {PREFIX + name.upper() for name in Settings.model_fields} | {"SALUS_CONFIG", "SALUS_SECRETS_DIR"}
 
 
 def code_of(page: Path) -> Iterator[str]:

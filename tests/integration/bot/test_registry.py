@@ -71,8 +71,8 @@ async def test_without_a_key_nothing_is_written(tmp_path: Path) -> None:
 async def test_a_broken_file_keeps_nobody_from_an_answer(tmp_path: Path) -> None:
     troubles: list[BaseException] = []
     registry = await opened(tmp_path / "claims.sqlite", on_trouble=troubles.append)
-    assert registry._database is not None
-    await registry._database.execute("DROP TABLE claims")
+    assert registry._file._database is not None
+    await registry._file._database.execute("DROP TABLE claims")
     assert await claim(registry, Platform.TELEGRAM, "7:1")
     assert not await claim(registry, Platform.TELEGRAM, "7:1")
     await registry.close()

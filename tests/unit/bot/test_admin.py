@@ -12,10 +12,10 @@ from bot.admin import Admin, AdminParts
 from bot.admin_texts import AdminTexts
 from bot.admins import Admins
 from bot.errors import RunNotStarted
+from bot.metrics import Metrics
 from bot.outcomes import Notice, Topic
 from bot.run_follower import RunFollower
 from bot.run_texts import RunTexts
-from bot.tally import Tally
 from bot.telemetry import Telemetry
 from channels.errors import DeliveryFailed, MessageGone, RecipientGone, TryLater
 from channels.messages import InboundMessage, MessageKind, Platform
@@ -46,7 +46,7 @@ class Bench:
         self.telegram, self.whatsapp = RecordingChannel(), RecordingChannel(Platform.WHATSAPP)
         self.ingestion = FakeIngestion()
         self.texts = AdminTexts(Catalog.load(), ROME)
-        self.tally = Tally()
+        self.tally = Metrics()
         self.schedule = FakeSchedule()
         follower = RunFollower(
             self.ingestion, self.ingestion, RunTexts(self.texts), Telemetry(), clock=self.time, sleep=self.time.sleep

@@ -109,7 +109,7 @@ async def answered(watch: Watch, **changes: Any) -> tuple[Watched, str]:
     bench = watch(**changes)
     bench.stepwise.steps.release(100)
     await bench.hear(command("/start"), QUESTION)
-    (button,) = [button for _, _, message in bench.channel.edits for button in message.buttons] or [
+    button, *_ = [button for _, _, message in bench.channel.edits for button in message.buttons] or [
         button for _, message in bench.channel.sent for button in message.buttons
     ]
     return bench, button.payload
@@ -285,9 +285,9 @@ async def test_why_is_a_question_when_no_answer_came_just_before(watch: Watch) -
 async def test_a_new_start_forgets_the_answer_too(watch: Watch, line: str, gone: str, ask: str, none: str) -> None:
     bench, payload = await answered(watch)
     await bench.hear(command(line))
-    (tapped,) = await bench.hear(tap(payload))
+    tapped = await bench.hear(tap(payload))
     (asked,) = await bench.hear(command(ask))
-    assert gone in tapped
+    assert gone in tapped[-1]
     assert none in asked
 
 

@@ -11,6 +11,7 @@ from bot.settings import Settings, load_settings
 from ingest.ledger import Ledger, RunStatus
 from ingest.lock import writer_lock
 from ingest.run import ledger_path, run_lock
+from tests.doubles.openai_server import MODEL, OpenAIServerDouble, writes
 
 
 @pytest.fixture(autouse=True)
@@ -143,3 +144,33 @@ def test_a_run_that_failed_is_not_ok(tmp_path: Path, status: RunStatus) -> None:
     finding = doctor._last_run(load_settings(home=tmp_path))
     assert (finding.is_ok, finding.is_advice) == (False, False)
     assert "salus ingest" in finding.text
+
+
+def served(tmp_path: Path, url: str, **changes: object) -> doctor.Finding:
+    return found(
+        "generator", load_settings(**({"home": tmp_path, "generator": f"openai:{MODEL}", "generator_url": url} | changes))
+    )
+
+
+async def test_a_generator_on_a_server_is_asked(tmp_path: Path) -> None:
+    async with OpenAIServerDouble(writes("x"), context_tokens=1234) as server:
+        finding = await asyncio.to_thread(served, tmp_path, server.url)
+    assert finding.is_ok
+    assert "on a server of your own network, room for 1234 tokens" in finding.text
+
+
+async def test_a_server_without_the_model_is_pointed_out(tmp_path: Path) -> None:
+    async with OpenAIServerDouble(writes("x")) as server:
+        finding = await asyncio.to_thread(served, tmp_path, server.url, generator="openai:another")
+    assert not finding.is_ok
+    assert "no model of this name" in finding.text
+
+
+def test_a_server_that_is_down_means_quotes(tmp_path: Path) -> None:
+    finding = served(tmp_path, "http://127.0.0.1:1/v1")
+    assert not finding.is_ok
+    assert "cannot be reached. Answers are quotes." in finding.text
+
+
+def test_a_server_beyond_the_own_network_is_no_start(tmp_path: Path) -> None:
+    assert "SALUS_REMOTE_GENERATOR=true" in served(tmp_path, "https://8.8.8.8/v1").text

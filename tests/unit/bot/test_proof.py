@@ -5,7 +5,8 @@ from datetime import UTC, date, datetime
 import pytest
 
 from bot.outcomes import Notice, Proof, Topic
-from bot.proof import asks_why, proof_number, prove
+from bot.follow_ups import read_follow_up
+from bot.proof import asks_why, prove
 from bot.renderer import Reader, Renderer
 from bot.sessions import Session
 from bot.source_address import SourceAddresses
@@ -52,7 +53,7 @@ def test_a_question_that_says_more_than_why_is_a_question(text: str) -> None:
     "payload", ["proof:", "proof:x", "proof:1 petto", "proof:-1", "PROOF:1", f"proof:{'1' * 19}", "prooff:1"]
 )
 def test_a_payload_of_another_form_names_no_answer(payload: str) -> None:
-    assert proof_number(payload) is None
+    assert read_follow_up(payload) is None
 
 
 async def test_the_last_answer_is_proven_with_and_without_its_number() -> None:

@@ -67,11 +67,12 @@ def test_the_whole_answer_begins_with_each_part_of_it(
         assert whole.paragraphs[-1].startswith(part.paragraphs[-1])
 
 
-def test_only_an_answer_with_a_number_has_a_button_for_its_proof() -> None:
+def test_only_an_answer_with_a_number_has_buttons() -> None:
     whom = reader()
     assert renderer().render(answer(), whom).buttons == ()
-    (button,) = renderer().render(answer(language=ES), replace(whom, answer_number="17")).buttons
-    assert (button.label, button.payload) == ("¿Por qué?", "proof:17")
+    buttons = renderer().render(answer(language=ES), replace(whom, answer_number="17")).buttons
+    assert (buttons[0].label, buttons[0].payload) == ("¿Por qué?", "proof:17")
+    assert [button.payload for button in buttons[1:]] == ["plainer:17", "more:17", "useful:17", "useless:17"]
 
 
 @pytest.mark.parametrize(("language", "words"), [(IT, "non ho potuto completare"), (ES, "no pude completar")])
@@ -228,8 +229,8 @@ def test_apology_and_clarification_have_words_in_every_country(country: str | No
     assert clarification.paragraphs[0]
 
 
-def test_the_first_contact_says_machine_data_and_number() -> None:
-    message = renderer().render(Notice(topic=Topic.FIRST_CONTACT, language=ES), reader("MX", Platform.WHATSAPP))
+def test_the_consent_says_machine_data_and_number() -> None:
+    message = renderer().render(Notice(topic=Topic.CONSENT, language=ES), reader("MX", Platform.WHATSAPP))
     text = everything(message)
     assert "sistema automático" in text
     assert "30 minutos" in text

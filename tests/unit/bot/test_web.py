@@ -1,9 +1,11 @@
 from collections.abc import AsyncIterator, Callable
-from datetime import date
+from dataclasses import replace
+from datetime import UTC, date, datetime
 
 import httpx
 import pytest
 
+from bot.health import Health
 from bot.web import web_app
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
@@ -29,9 +31,10 @@ async def client() -> AsyncIterator[Callable[..., httpx.AsyncClient]]:
     opened: list[httpx.AsyncClient] = []
 
     def make(*problems: str) -> httpx.AsyncClient:
-        app = web_app(
-            [], find_document=PAGES.get, problems=lambda: problems, catalog=Catalog.load(), directory=EmergencyDirectory.load()
-        )
+        async def look() -> Health:
+            return HEALTH if not problems else replace(HEALTH, problems=problems)
+
+        app = web_app([], find_document=PAGES.get, health=look, catalog=Catalog.load(), directory=EmergencyDirectory.load())
         opened.append(httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot"))
         return opened[-1]
 
@@ -41,6 +44,16 @@ async def client() -> AsyncIterator[Callable[..., httpx.AsyncClient]]:
 
 
 Client = Callable[..., httpx.AsyncClient]
+HEALTH = Health(
+    taken_at=datetime(2026, 7, 21, 12, 0, tzinfo=UTC),
+    models_loaded=True,
+    inference_alive=True,
+    registry_usable=True,
+    ledger_usable=True,
+    queue=0,
+    sessions=0,
+    turns=0,
+)
 
 
 async def test_a_page_is_readable_in_its_language(client: Client) -> None:
@@ -87,7 +100,9 @@ async def test_the_missing_page_speaks_both_languages(client: Client) -> None:
 
 async def test_health_and_readiness(client: Client) -> None:
     assert (await client().get("/healthz")).status_code == 200
-    assert (await client().get("/readyz")).json() == {"ready": True, "problems": []}
+    ready = (await client().get("/readyz")).json()
+    assert (ready["ready"], ready["problems"]) == (True, [])
+    assert set(ready["checks"]) == {"models", "inference", "index", "registry", "ledger", "polls"}
     broken = client("inference_stopped")
     assert (await broken.get("/healthz")).status_code == 200
     reply = await broken.get("/readyz")

@@ -43,6 +43,25 @@ def test_h16_plain_text_has_no_markdown_left() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("```\nBeva acqua\n```", "Beva acqua"),
+        ("```text\nBeba agua\n```", "Beba agua"),
+        ("***Attenzione***", "*Attenzione*"),
+        ("![foto](https://esempio.it/a_b.png)", "foto: https://esempio.it/a_b.png"),
+        ("vedi <https://esempio.it/a_b_c>.", "vedi https://esempio.it/a_b_c."),
+        ("~~no~~ sì", "no sì"),
+        ("prima\n\n---\n\ndopo", "prima\n\n\ndopo"),
+        ("**su\ndue righe** e poi", "*su*\n*due righe* e poi"),
+        (r"2\*3 e \_così\_", "2*3 e _così_"),
+        ("- **Reposo**: duerma", "- *Reposo*: duerma"),
+    ],
+)
+def test_h16_other_markdown_is_not_shown_raw_either(text: str, shown: str) -> None:
+    assert markup.whatsapp(parse(text)) == shown
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "2*3*4",

@@ -44,6 +44,17 @@ def test_choices_lapse_after_half_an_hour() -> None:
     assert replies.payload("a", "1") is None
 
 
+def test_lapsed_choices_are_forgotten_and_later_ones_are_not() -> None:
+    now = 0.0
+    replies = NumberedReplies(clock=lambda: now)
+    replies.offer("a", (YES, NO))
+    now = 60.0
+    replies.offer("b", (YES, NO))
+    now = 30 * 60.0
+    replies.purge()
+    assert list(replies._offers) == ["b"]
+
+
 def test_the_oldest_patients_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("channels.numbered_replies._MOST_PATIENTS", 2)
     replies = NumberedReplies()

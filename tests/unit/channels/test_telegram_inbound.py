@@ -63,6 +63,31 @@ def test_h04_what_has_no_text_is_unreadable_and_not_silence(content: dict[str, A
     assert read_one(message=message(**content)).kind is MessageKind.UNREADABLE
 
 
+FILE = {"file_id": "f", "file_unique_id": "u"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"video_note": FILE | {"length": 9, "duration": 1}},
+        {"video": FILE | {"width": 9, "height": 9, "duration": 1}},
+        {"audio": FILE | {"duration": 1}},
+        {"document": FILE},
+        {"animation": FILE | {"width": 9, "height": 9, "duration": 1}, "document": FILE},
+        {"contact": {"phone_number": "+39333", "first_name": "Mario"}},
+        {"dice": {"emoji": "🎲", "value": 1}},
+        {"venue": {"location": {"latitude": 41.9, "longitude": 12.5}, "title": "t", "address": "a"}},
+        {"game": {"title": "t", "description": "d", "photo": [FILE | {"width": 9, "height": 9}]}},
+        {"story": {"chat": {"id": 77, "type": "private"}, "id": 1}},
+        {"paid_media": {"star_count": 1, "paid_media": []}},
+        {"something_of_tomorrow": {"a": 1}},
+    ],
+    ids=lambda content: next(iter(content)),
+)
+def test_h04_whatever_else_is_sent_is_unreadable_and_not_silence(content: dict[str, Any]) -> None:
+    assert read_one(message=message(**content)).kind is MessageKind.UNREADABLE
+
+
 def test_h04_a_caption_is_read_as_text() -> None:
     found = read_one(message=message(**PHOTO, caption="è grave questa macchia?"))
     assert (found.kind, found.text) == (MessageKind.TEXT, "è grave questa macchia?")
@@ -91,6 +116,18 @@ def test_h03_an_edited_text_is_a_new_message_once() -> None:
     assert edited.message_id == read_one(edited_message=message(text="x", edit_date=1_790_000_060)).message_id
 
 
+def test_h03_an_edited_message_names_the_one_that_it_replaces() -> None:
+    first = read_one(message=message(text="dosi tachipirina"))
+    edited = read_one(edited_message=message(text="effetti collaterali tachipirina", edit_date=1_790_000_060))
+    assert (first.is_edit, first.original_id) == (False, first.message_id)
+    assert (edited.is_edit, edited.original_id) == (True, first.message_id)
+
+
+def test_h03_an_edited_caption_is_a_new_message_too() -> None:
+    edited = read_one(edited_message=message(**PHOTO, caption="¿es grave?", edit_date=1_790_000_060))
+    assert (edited.kind, edited.text, edited.is_edit) == (MessageKind.TEXT, "¿es grave?", True)
+
+
 @pytest.mark.parametrize("content", [{"text": "/start"}, LOCATION], ids=["command", "live location"])
 def test_h03_an_edited_command_or_position_is_ignored(content: dict[str, Any]) -> None:
     assert read(edited_message=message(**content, edit_date=1_790_000_060)) is None
@@ -100,6 +137,12 @@ def test_a_tap_carries_its_payload() -> None:
     tap = {"id": "42", "from": message()["from"], "chat_instance": "i", "data": "fb:up:123", "message": message(text="risposta")}
     found = read_one(callback_query=tap)
     assert (found.kind, found.text, found.message_id) == (MessageKind.BUTTON, "fb:up:123", "tap:42")
+
+
+def test_a_tap_in_a_group_and_one_in_a_private_chat_are_told_apart() -> None:
+    tap = {"id": "42", "from": message()["from"], "chat_instance": "i", "data": "fb:up:123"}
+    assert read_one(callback_query=tap | {"message": message(**GROUP, text="risposta")}).is_group
+    assert not read_one(callback_query=tap | {"message": message(text="risposta")}).is_group
 
 
 def test_h10_a_tap_on_a_message_that_is_gone_is_still_read() -> None:
@@ -118,6 +161,7 @@ def test_in_a_group_a_mention_a_reply_and_a_command_are_read() -> None:
     reply = {"text": "e poi?", "reply_to_message": message(**GROUP) | {"from": BOT.to_dict()}}
     found = read_one(message=message(**GROUP, **mention))
     assert (found.text, found.sender.identity, found.chat) == ("ho la febbre", "77", "-5")
+    assert found.is_group
     assert read_one(message=message(**GROUP, **reply)).text == "e poi?"
     assert read_one(message=message(**GROUP, text="/start")).kind is MessageKind.COMMAND
 

@@ -48,7 +48,7 @@ def empty_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def resolver(*hosts: str) -> PublicResolver:
-    crawler: Any = SimpleNamespace(settings=Settings({"CRAWL_ORIGINS": [("intranet.it", 8080)]}))
+    crawler: Any = SimpleNamespace(settings=Settings({"CRAWL_PRIVATE_ORIGINS": [("intranet.it", 8080)]}))
     reactor: Any = SimpleNamespace(nameResolver=Names(*hosts))
     return PublicResolver.from_crawler(crawler, reactor)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from ingest.crawler.site import Site, is_private_host
+from ingest.crawler.site import Site
 from ingest.sources import SourceRow
 
 
@@ -49,9 +49,10 @@ def test_a_private_start_address_is_taken_at_its_own_port_alone() -> None:
     assert inside.refusal("http://127.0.0.1/x") == "private_address"
 
 
-@pytest.mark.parametrize("host", ["8.8.8.8", "esempio.it", "2001:4860:4860::8888", "localhost.esempio.it"])
-def test_public_hosts_are_not_private(host: str) -> None:
-    assert not is_private_host(host)
+def test_a_name_that_looks_public_may_lead_into_a_private_network_only_where_the_row_says_so() -> None:
+    assert site("https://intranet.asl.it/").private_origins == frozenset()
+    assert site("https://intranet.asl.it/", allow_private=True).private_origins == {("intranet.asl.it", 443)}
+    assert site("http://10.1.2.3:8000/", "http://portale.lan/").private_origins == {("10.1.2.3", 8000), ("portale.lan", 80)}
 
 
 def test_a_site_with_a_public_start_address_is_public() -> None:

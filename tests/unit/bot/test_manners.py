@@ -1,0 +1,385 @@
+"""How the bot behaves around an answer: consent, bursts, stopping, erasing, opting out, limits, follow-ups, groups."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from bot.commands import WIPE_PAYLOAD
+from bot.consent import ACCEPT_PAYLOAD, DECLINE_PAYLOAD, ConsentDesk
+from bot.escalation import ANSWER_PAYLOAD
+from bot.patient_limits import PatientLimits
+from bot.patient_registry import PatientRegistry
+from bot.safety import Level
+from channels.messages import InboundMessage, MessageKind, Platform
+from locales.language import Language
+from tests.builders import answer, evidence, inbound, patient, red_flag, sentence
+from tests.fakes import RecordingChannel, ScriptedGate
+from tests.unit.bot.test_conversation import Bench
+
+ES = Language.SPANISH
+QUESTION = "Che cosa fare per la febbre?"
+TG = Platform.TELEGRAM
+
+
+@pytest.fixture
+async def make() -> AsyncIterator[Callable[..., Bench]]:
+    made: list[Bench] = []
+
+    def build(*replies: Any, **parts: Any) -> Bench:
+        made.append(Bench(*replies, **parts))
+        return made[-1]
+
+    yield build
+    for bench in made:
+        await bench.worker.stop()
+        bench.conversation.close()
+
+
+Make = Callable[..., Bench]
+
+
+def command(line: str, **changes: Any) -> InboundMessage:
+    return inbound(line, kind=MessageKind.COMMAND, **changes)
+
+
+def tap(payload: str, **changes: Any) -> InboundMessage:
+    return inbound(payload, kind=MessageKind.BUTTON, **changes)
+
+
+def asking(registry: PatientRegistry | None = None) -> ConsentDesk:
+    return ConsentDesk(registry or PatientRegistry(None, None), time.monotonic)
+
+
+def last_buttons(bench: Bench) -> dict[str, str]:
+    return {button.payload.partition(":")[0]: button.payload for button in bench.channel.sent[-1][1].buttons}
+
+
+class TestConsent:
+    @pytest.mark.parametrize("yes", [tap(ACCEPT_PAYLOAD), "Accetto", "sì", "ok"])
+    async def test_the_question_already_written_waits_and_is_then_answered(self, make: Make, yes: Any) -> None:
+        bench = make(answer(sentence("Riposo.")), consent=asking())
+        (asked,) = await bench.hear(QUESTION)
+        assert "Non sono un medico" in asked
+        assert bench.answerer.questions == []
+        assert await bench.hear(yes if isinstance(yes, str) else inbound(yes.text, kind=yes.kind)) == ["Riposo."]
+        assert [question.text for question in bench.answerer.questions] == [QUESTION]
+
+    @pytest.mark.parametrize("no", ["No", "no acepto"])
+    async def test_who_declines_is_not_answered_and_can_think_again(self, make: Make, no: str) -> None:
+        bench = make(consent=asking())
+        await bench.hear("¿Qué hago con la fiebre de mi hija?")
+        (declined,) = await bench.hear(no)
+        assert "borré" in declined
+        (given,) = await bench.hear("acepto")
+        assert "Escríbame su pregunta" in given
+        assert bench.answerer.questions == []
+
+    async def test_two_questions_before_consent_are_answered_together(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), consent=asking())
+        await bench.hear(QUESTION)
+        (again,) = await bench.hear("e per la tosse?")
+        assert "accordo" in again
+        assert await bench.hear(tap(ACCEPT_PAYLOAD)) == ["Riposo."]
+        assert bench.answerer.questions[0].text == f"{QUESTION}\ne per la tosse?"
+
+    async def test_consent_is_asked_for_once(self, make: Make) -> None:
+        registry = PatientRegistry(None, None)
+        bench = make(answer(sentence("Riposo.")), consent=asking(registry))
+        await bench.hear(QUESTION, tap(ACCEPT_PAYLOAD))
+        bench.sessions.drop((TG, "42", "42"))
+        assert await bench.hear(QUESTION) == ["Riposo."]
+
+    @pytest.mark.parametrize(
+        ("text", "words"), [("ho male al petto", "Chiami subito"), ("voglio farla finita", "Grazie per avermelo scritto")]
+    )
+    async def test_an_emergency_needs_no_consent(self, make: Make, text: str, words: str) -> None:
+        bench = make(consent=asking())
+        (first, *_) = await bench.hear(text)
+        assert words in bench.channel.sent[0][1].paragraphs[0] + first
+
+    @pytest.mark.parametrize("line", ["/privacy", "/lingua es", "/paese Messico", "/aiuto", "/emergenza"])
+    async def test_what_tells_about_the_bot_needs_no_consent(self, make: Make, line: str) -> None:
+        bench = make(consent=asking())
+        (told,) = await bench.hear(command(line))
+        assert "14 anni" not in told
+
+    async def test_a_question_about_an_emergency_keeps_its_first_line_while_it_waits(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), consent=asking())
+        await bench.hear("cos'è l'infarto?")
+        (shown,) = await bench.hear(tap(ACCEPT_PAYLOAD))
+        assert shown.startswith("Se sta succedendo adesso")
+
+    async def test_a_put_off_question_waits_for_consent_with_its_first_line(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), consent=asking())
+        await bench.hear("ho male al petto quando tossisco")
+        await bench.hear(tap(ANSWER_PAYLOAD))
+        (shown,) = await bench.hear(tap(ACCEPT_PAYLOAD))
+        assert shown.startswith("Se sta succedendo adesso")
+        assert bench.answerer.questions[0].text == "ho male al petto quando tossisco"
+
+    async def test_a_no_takes_consent_back(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), consent=asking())
+        await bench.hear(QUESTION, tap(ACCEPT_PAYLOAD))
+        await bench.hear(tap(DECLINE_PAYLOAD))
+        (asked,) = await bench.hear(QUESTION)
+        assert "accordo" in asked
+
+    async def test_a_voice_note_is_told_that_only_text_is_read(self, make: Make) -> None:
+        bench = make(consent=asking())
+        (told,) = await bench.hear(inbound("", kind=MessageKind.UNREADABLE))
+        assert "solo testo" in told
+
+
+class TestBursts:
+    async def test_three_quick_messages_are_one_question(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), debounce_s=0.3)
+        await bench.meet()
+        assert await bench.hear("ho la febbre", "da due giorni", "che cosa posso fare?") == ["Riposo."]
+        assert bench.answerer.questions[0].text == "ho la febbre\nda due giorni\nche cosa posso fare?"
+
+    async def test_a_later_message_is_a_question_of_its_own(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), debounce_s=0.1)
+        await bench.meet()
+        await bench.hear("ho la febbre")
+        await asyncio.sleep(0.15)
+        await bench.hear("e la tosse?")
+        assert [question.text for question in bench.answerer.questions] == ["ho la febbre", "e la tosse?"]
+
+    async def test_an_edit_within_the_burst_replaces_what_it_edits_h03(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), debounce_s=0.3)
+        await bench.meet()
+        await bench.hear(
+            inbound("dosi tachipirina", message_id="1"),
+            inbound("effetti collaterali tachipirina", message_id="1:9", original_id="1", is_edit=True),
+        )
+        assert [question.text for question in bench.answerer.questions] == ["effetti collaterali tachipirina"]
+
+    async def test_an_emergency_in_a_burst_is_told_at_once_and_nothing_else_is_answered(self, make: Make) -> None:
+        bench = make(debounce_s=0.3)
+        await bench.meet()
+        (told,) = await bench.hear("sono sul divano", "ho male al petto")
+        assert "Chiami subito" in told
+        assert bench.answerer.questions == []
+
+    async def test_a_command_ends_the_waiting_and_keeps_its_place(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), debounce_s=5.0)
+        await bench.meet()
+        begun = time.monotonic()
+        sent = await bench.hear("ho la febbre", command("/lingua es"))
+        assert time.monotonic() - begun < 4
+        assert sent[0] == "Riposo."
+        assert "español" in sent[1]
+
+
+class TestStopping:
+    @pytest.mark.parametrize("line", ["/annulla", "/cancelar"])
+    async def test_a_running_answer_is_stopped_and_said_once(self, make: Make, line: str) -> None:
+        bench = make(answer(sentence("Riposo.")), delay_s=3.0)
+        await bench.meet()
+        await bench.conversation.receive(inbound(QUESTION))
+        while not bench.answerer.questions:
+            await asyncio.sleep(0.01)
+        begun = time.monotonic()
+        (told,) = await bench.hear(command(line))
+        assert time.monotonic() - begun < 2
+        assert "mi fermo" in told
+
+    async def test_a_question_that_still_waits_for_more_is_stopped_too(self, make: Make) -> None:
+        bench = make(debounce_s=3.0)
+        await bench.meet()
+        await bench.conversation.receive(inbound(QUESTION))
+        (told,) = await bench.hear(command("/annulla"))
+        assert "mi fermo" in told
+        assert bench.answerer.questions == []
+
+    async def test_nothing_to_stop_is_said(self, make: Make) -> None:
+        bench = make()
+        await bench.meet()
+        (told,) = await bench.hear(command("/annulla"))
+        assert "Non stavo preparando" in told
+
+    async def test_the_next_question_is_answered(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), delay_s=1.0)
+        await bench.meet()
+        await bench.conversation.receive(inbound(QUESTION))
+        while not bench.answerer.questions:
+            await asyncio.sleep(0.01)
+        await bench.hear(command("/annulla"))
+        assert await bench.hear("e la tosse?") == ["Riposo."]
+
+
+class TestErasing:
+    async def test_everything_goes_at_once_and_it_is_said_what(self, make: Make) -> None:
+        registry = PatientRegistry(None, None)
+        bench = make(answer(sentence("Riposo.")), consent=asking(registry), delay_s=2.0)
+        await bench.hear(tap(ACCEPT_PAYLOAD))
+        await bench.conversation.receive(inbound(QUESTION))
+        while not bench.answerer.questions:
+            await asyncio.sleep(0.01)
+        (told,) = await bench.hear(command("/dimentica"))
+        assert "le Sue domande" in told
+        assert "consenso" in told
+        assert bench.sessions.touch((TG, "42", "42")).earlier() == ()
+        assert not (await registry.standing(patient())).has_consented
+
+    async def test_what_waits_behind_the_running_answer_is_left_too(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), delay_s=1.0)
+        await bench.meet()
+        await bench.conversation.receive(inbound(QUESTION))
+        await bench.conversation.receive(inbound("e la tosse?"))
+        while not bench.answerer.questions:
+            await asyncio.sleep(0.01)
+        (told,) = await bench.hear(command("/olvidar"))
+        assert "borré" in told
+        assert len(bench.answerer.questions) == 1
+
+    async def test_an_opt_out_stays(self, make: Make) -> None:
+        registry = PatientRegistry(None, None)
+        bench = make(consent=asking(registry))
+        await registry.note_opt_out(patient())
+        await bench.hear(command("/dimentica"))
+        assert (await registry.standing(patient())).has_opted_out
+
+
+class TestOptingOut:
+    def make(self, make: Make, registry: PatientRegistry | None = None) -> tuple[Bench, Callable[..., InboundMessage]]:
+        channel = RecordingChannel(platform=Platform.WHATSAPP)
+        consent = asking(registry)
+        bench = make(answer(sentence("Riposo.")), channels={Platform.WHATSAPP: channel}, consent=consent)
+        bench.channel = channel
+        return bench, lambda text, **changes: inbound(text, platform=Platform.WHATSAPP, **changes)
+
+    @pytest.mark.parametrize("word", ["STOP", " stop. ", "BAJA"])
+    async def test_a_whole_word_stops_and_the_next_message_reopens_h17(self, make: Make, word: str) -> None:
+        registry = PatientRegistry(None, None)
+        bench, says = self.make(make, registry)
+        await bench.hear(says(QUESTION), tap(ACCEPT_PAYLOAD, platform=Platform.WHATSAPP))
+        await bench.hear(says(word))
+        someone = patient(platform=Platform.WHATSAPP)
+        assert (await registry.standing(someone)).has_opted_out
+        assert await bench.hear(says(QUESTION)) == ["Riposo."]
+        assert not (await registry.standing(someone)).has_opted_out
+
+    @pytest.mark.parametrize("text", ["basta", "ya basta", "no más", "Come faccio a smettere? STOP alle sigarette"])
+    async def test_what_people_in_distress_or_with_a_question_write_is_no_opt_out_h17(self, make: Make, text: str) -> None:
+        registry = PatientRegistry(None, None)
+        bench, says = self.make(make, registry)
+        await bench.hear(says(QUESTION), tap(ACCEPT_PAYLOAD, platform=Platform.WHATSAPP))
+        await bench.hear(says(text))
+        assert not (await registry.standing(patient(platform=Platform.WHATSAPP))).has_opted_out
+
+    async def test_a_red_flag_is_answered_after_an_opt_out_h17(self, make: Make) -> None:
+        bench, says = self.make(make)
+        await bench.hear(says("STOP"))
+        (told,) = await bench.hear(says("ho male al petto"))
+        assert "Chiami subito" in told
+
+
+class TestLimits:
+    async def test_who_writes_too_much_is_told_once_and_can_go_on_later(self, make: Make) -> None:
+        moment = [0.0]
+        limits = PatientLimits(a_minute=2, in_all_a_minute=1000, clock=lambda: moment[0])
+        bench = make(answer(sentence("Riposo.")), limits=limits)
+        await bench.hear("uno?")
+        await bench.hear("due?")
+        (told,) = await bench.hear("tre?")
+        assert "Aspetti un minuto" in told
+        assert await bench.hear("quattro?") == []
+        moment[0] = 70.0
+        assert await bench.hear("cinque?") == ["Riposo."]
+
+    async def test_an_emergency_is_read_before_any_limit(self, make: Make) -> None:
+        limits = PatientLimits(a_minute=1, in_all_a_minute=1000, clock=lambda: 0.0)
+        bench = make(limits=limits)
+        await bench.hear("uno?", "due?", "tre?")
+        (told,) = await bench.hear("ho male al petto")
+        assert "Chiami subito" in told
+
+    def test_who_goes_on_waits_longer(self) -> None:
+        moment = [0.0]
+        limits = PatientLimits(a_minute=1, in_all_a_minute=1000, clock=lambda: moment[0])
+        for _ in range(12):
+            limits.admit("a")
+        moment[0] = 45.0
+        assert limits.admit("a").value == "ignored"
+        assert limits.admit("b").value == "admitted"
+
+    def test_nothing_grows_with_the_number_of_senders(self) -> None:
+        limits = PatientLimits(a_minute=1, in_all_a_minute=1, clock=lambda: 0.0)
+        for number in range(30_000):
+            limits.admit(str(number))
+        assert len(limits._quiet) <= 10_000
+
+
+class TestFollowUps:
+    async def answered(self, make: Make, *replies: Any) -> Bench:
+        bench = make(*(replies or (answer(sentence("Riposo.")),)))
+        await bench.meet()
+        await bench.hear(QUESTION)
+        return bench
+
+    async def test_a_verdict_is_counted_once_h10(self, make: Make) -> None:
+        bench = await self.answered(make)
+        buttons = last_buttons(bench)
+        sent = await bench.hear(tap(buttons["useful"]), tap(buttons["useful"]), tap(buttons["useless"]))
+        assert len(sent) == 1
+        assert "senza il Suo nome" in sent[0]
+        assert bench.parts.tally.feedback["", Language.ITALIAN] == (1, 0)
+
+    @pytest.mark.parametrize("kind", ["useful", "useless", "plainer", "more", "proof"])
+    async def test_a_tap_on_an_answer_that_is_gone_gets_a_polite_sentence_h10(self, make: Make, kind: str) -> None:
+        bench = await self.answered(make)
+        (told,) = await bench.hear(tap(f"{kind}:999"))
+        assert "Non ho più quella risposta" in told
+        assert bench.parts.tally.feedback == {}
+
+    async def test_the_tap_of_somebody_else_changes_nothing_h18(self, make: Make) -> None:
+        bench = await self.answered(make)
+        await bench.meet("7")
+        payload = last_buttons(await self.answered(make))["useful"]
+        (told,) = await bench.hear(tap(payload, identity="7"))
+        assert "Non ho più quella risposta" in told
+
+    async def test_more_asks_for_what_was_left_unsaid(self, make: Make) -> None:
+        first = answer(sentence("Riposo.", evidence=(evidence("Riposo."),)))
+        bench = await self.answered(make, first, answer(sentence("E bere molto.")))
+        assert await bench.hear(tap(last_buttons(bench)["more"])) == ["E bere molto."]
+        options = bench.answerer.wishes[-1]
+        assert options["detail"].value == "more"
+        assert first.sentences[0].evidence[0].place in options["said"]
+
+    async def test_what_is_no_plainer_is_said_to_be_none(self, make: Make) -> None:
+        bench = await self.answered(make)
+        (told,) = await bench.hear(tap(last_buttons(bench)["plainer"]))
+        assert "più semplici" in told
+
+
+class TestAbuse:
+    def gate(self) -> ScriptedGate:
+        return ScriptedGate({"mi picchia": red_flag(category="abuse", level=Level.ABUSE)})
+
+    async def test_in_a_group_nothing_of_it_is_said(self, make: Make) -> None:
+        bench = make(gate=self.gate())
+        (told,) = await bench.hear(inbound("mi picchia", is_group=True))
+        assert "privato" in told
+        assert "1522" not in told
+
+    async def test_the_messages_can_be_deleted_on_telegram(self, make: Make) -> None:
+        bench = make(gate=self.gate())
+        await bench.hear(inbound("mi picchia", message_id="42:7"))
+        (_, message) = bench.channel.sent[-1]
+        assert [button.payload for button in message.buttons] == [WIPE_PAYLOAD]
+        assert message.links == message.closing == ()
+        await bench.hear(tap(WIPE_PAYLOAD))
+        assert "42:7" in bench.channel.deleted
+
+
+async def test_the_languages_of_a_prefix_are_spoken_before_anything_is_written(make: Make) -> None:
+    channel = RecordingChannel(platform=Platform.WHATSAPP)
+    bench = make(channels={Platform.WHATSAPP: channel})
+    await bench.conversation.receive(inbound("", kind=MessageKind.UNREADABLE, platform=Platform.WHATSAPP, country_hint="MX"))
+    await bench.conversation.idle()
+    assert "solo leo texto" in channel.texts()[-1].lower() or "texto" in channel.texts()[-1]
