@@ -100,7 +100,7 @@ class Conversation:
             await self._apologise(message)
         except Exception as error:  # noqa: BLE001 - whatever happens, the patient hears back
             self._parts.telemetry.failure("turn_failed", error, stage=log.stage_name, patient=patient)
-            if log.stage_name == "send":
+            if log.stage_name == "send" or isinstance(error, DeliveryFailed):
                 self._parts.tally.note_delivery_failure(platform, DeliveryFailure.of(error))
             if not isinstance(error, DeliveryFailed):
                 await self._apologise(message)
@@ -166,6 +166,8 @@ class Conversation:
                     return "stopped"
                 if message.kind is MessageKind.TEXT:
                     message = replace(message, text=gathering.text)
+                if session.gathering is gathering:
+                    session.gathering = None  # its words are not kept any longer than the turn's
                 return await self._reply(message, session, earlier, reading, log, seen)
 
     async def _refused(self, message: InboundMessage, session: Session) -> str | None:
@@ -173,11 +175,10 @@ class Conversation:
         if session.waiting >= _MAX_WAITING:
             return await self._slow_down(message, session)
         limits = self._parts.limits
-        sender = message.sender
-        verdict = limits.admit(f"{sender.platform.value}:{sender.identity}") if limits is not None else Verdict.ADMITTED
+        verdict = limits.admit(self._parts.telemetry.patient(message)) if limits is not None else Verdict.ADMITTED
         if verdict is Verdict.ADMITTED:
             return None
-        self._parts.tally.note_limited(sender.platform)
+        self._parts.tally.note_limited(message.sender.platform)
         if verdict in _REFUSED:
             await self._notify(_REFUSED[verdict], message, session)
         return "refused"

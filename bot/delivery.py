@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 
+from bot.metrics import DeliveryFailure
 from bot.outcomes import Outcome
 from bot.parts import Parts
 from bot.renderer import Reader
@@ -50,6 +51,7 @@ class Delivery:
         try:
             await self.send(outcome, message, session)
         except Exception as error:  # noqa: BLE001 - see above
+            self._parts.tally.note_delivery_failure(message.sender.platform, DeliveryFailure.of(error))
             self._parts.telemetry.failure("send_failed", error, patient=self._parts.telemetry.patient(message))
 
     async def within_limit(self, sending: Awaitable[None]) -> None:

@@ -48,7 +48,7 @@ class PatientLimits:
         self._quiet: OrderedDict[str, _Quiet] = OrderedDict()
 
     def admit(self, patient: str) -> Verdict:
-        """Count a message of a patient."""
+        """Count a message of a patient, known by a hash."""
         now = self._clock()
         quiet = self._quiet.get(patient)
         if quiet is not None and now < quiet.until:

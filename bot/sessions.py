@@ -189,6 +189,7 @@ class Session:
         """Drop the conversation; the language, country and mode that the patient chose stay."""
         self.turns.clear()
         self.pending = self.held = self.language_prior = self.population = self.kept = self.intake = None
+        self.gathering = self.asked = self.rereading = None
         self.deletable = ()
         self.just_answered = False
 

@@ -38,7 +38,8 @@ def check_fitness(settings: Settings, platforms: Set[Platform], answerer: Answer
             "A real WhatsApp account needs SALUS_HASH_KEY, a long random secret: without it a restart forgets who wrote STOP."
         )
     is_telegram = Platform.TELEGRAM in platforms and settings.has_telegram and not is_loopback(settings.telegram_api_base_url)
-    has_programs = bool(settings.api_tokens) and not is_loopback(f"http://{settings.host}")
+    asks = any(token.get_secret_value().startswith("query:") for token in settings.api_tokens)
+    has_programs = asks and not is_loopback(f"http://{settings.host}")
     is_unreviewed, is_outdated = _look_at_index(answerer, telemetry)
     if is_unreviewed and (is_telegram or is_whatsapp or has_programs) and not settings.allow_unreviewed:
         raise StartRefused(

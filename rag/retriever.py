@@ -11,6 +11,7 @@ from rag.types import Candidate, Hit, Query
 
 _DEPTH = 50  # hits of each side that are fused
 _NAMED = 3  # hits of the patient's own words whose titles may be the name that they use
+_ROUNDS = 5  # a publication may fall into one search; five in a row are no accident
 
 
 class Retriever:
@@ -42,6 +43,16 @@ class Retriever:
         phrasings = [query.question, *query.expansions]
         if vectors is None:
             vectors = list(self._embedder.embed_queries(phrasings))
+        for _ in range(_ROUNDS):
+            version = reader.version
+            hits = self._of_all(query, phrasings, vectors, reader, k)
+            if reader.version == version:
+                break  # else words and meaning may have been searched in two versions
+        return hits
+
+    def _of_all(
+        self, query: Query, phrasings: Sequence[str], vectors: Sequence[Vectors], reader: IndexReader, k: int
+    ) -> list[Hit]:
         own, *others = [
             self._search(reader, phrasing, vector, query.language) for phrasing, vector in zip(phrasings, vectors, strict=True)
         ]

@@ -102,6 +102,7 @@ async def launched(launch: Launch) -> Running:
         admin_ids=(str(ADMIN),),
         nightly=False,
         debounce_s=0.0,
+        consent=True,
     )
     logging.getLogger("uvicorn.error").setLevel(logging.DEBUG)  # the doubles, which are served by the same library, silence it
     return bot

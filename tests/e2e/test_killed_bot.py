@@ -58,7 +58,7 @@ def answers(telegram: BotApiDouble, patient: Patient = MARIO) -> list[str]:
     return [text for text in texts(telegram, patient) if kinds([text]) == ["answer"]]
 
 
-async def until(condition: Callable[[], bool], within_s: float = 60.0) -> None:
+async def until(condition: Callable[[], bool], within_s: float = 120.0) -> None:
     async with asyncio.timeout(within_s):
         while not condition():
             await asyncio.sleep(0.02)

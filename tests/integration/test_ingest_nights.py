@@ -41,6 +41,7 @@ def _files(path: Path) -> list[Path]:
 
 
 async def test_disk_use_after_thirty_nights_is_flat(tmp_path: Path) -> None:
+    """H20"""
     embedder = HashEmbedder()
     for page in range(PAGES):
         write(tmp_path, page, "Prima notte.")

@@ -128,6 +128,7 @@ async def test_changed_page_alone_is_embedded_again(home: Home) -> None:
 
 
 async def test_new_page_is_found_and_removed_page_is_not_by_an_open_store(home: Home) -> None:
+    """H21, H29"""
     home.put("it/old.md", page("La pellagra", "La pellagra è rara."))
     await home.run()
     store = IndexStore(index_directory(home.path))
@@ -274,6 +275,7 @@ async def test_id_of_another_source_is_refused(home: Home) -> None:
 
 
 async def test_titles_and_ids_with_quotes_touch_only_their_own_page(home: Home) -> None:
+    """H19"""
     rows = [
         {"id": name, "lang": "it", "title": "L'età", "text": f"Testo {word}."}
         for name, word in (("it'a", "rosso"), ("it'b", "verde"), ("x'OR'1'='1", "giallo"))
@@ -324,6 +326,7 @@ async def test_deleted_index_is_published_again_without_embedding(home: Home) ->
 
 
 async def test_second_run_at_once_is_refused(home: Home) -> None:
+    """H20"""
     with writer_lock(home.path / "ingest.lock"), pytest.raises(RunRefused, match="already running"):
         await home.run()
 
@@ -447,6 +450,7 @@ async def test_unknown_source_is_refused_with_the_known_ones(tmp_path: Path) -> 
 
 
 async def test_thirty_nights_leave_the_disk_flat(home: Home) -> None:
+    """H20"""
     sizes: list[int] = []
     for night in range(30):
         home.put("it/flu.md", page("L'influenza", f"L'influenza dà febbre. Notte {night:02d}."))

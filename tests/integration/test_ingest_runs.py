@@ -113,6 +113,7 @@ async def test_cancel_while_embedding_stops_at_the_next_batch_and_publishes_noth
 
 
 async def test_two_runs_at_once_are_one_run_and_a_refusal(home: Home, web: Web) -> None:
+    """H20"""
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def waiting(_: Callable[[], bool]) -> bool:

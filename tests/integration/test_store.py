@@ -66,6 +66,7 @@ def test_a_full_publication_takes_another_embedder_and_dimension(store: IndexSto
     ids=["no page", "one page", "two pages"],
 )
 def test_a_word_is_found_in_an_index_of_few_pages(store: IndexStore, pages: list[Page]) -> None:
+    """H27"""
     publish(store, *pages)
     assert words(store, "febbre") == [page.document.document_id for page in pages[:1]]
     assert meaning(store, "febbre")[:1] == [page.document.document_id for page in pages[:1]]
@@ -77,6 +78,7 @@ def test_a_query_without_tokens_finds_nothing(store: IndexStore) -> None:
 
 
 def test_both_halves_and_the_figures_change_together(store: IndexStore) -> None:
+    """H29"""
     publish(store, Page("a", "Pellagra", "La pellagra viene da una carenza."), Page("b", "Tosse", "La tosse secca"))
     publish(store, Page("c", "Xerostomia", "La xerostomia è bocca asciutta."), retired=["a"])
     assert words(store, "xerostomia") == ["c"]
@@ -90,6 +92,7 @@ def test_both_halves_and_the_figures_change_together(store: IndexStore) -> None:
 
 
 def test_another_process_sees_a_publication_at_its_next_question(store: IndexStore, tmp_path: Path) -> None:
+    """H21"""
     publish(store, Page("a", "Febbre", "La febbre alta"))
     bot = IndexStore(tmp_path / "index")
     assert words(bot, "febbre") == ["a"]
@@ -124,6 +127,7 @@ def test_unchanged_pages_keep_their_rows(store: IndexStore) -> None:
     "document_id", ["L'ipertensione nell'anziano", "https://esempio.it/x' OR '1'='1", 'con "virgolette"', "a\\'b"]
 )
 def test_exactly_the_named_document_is_found_and_retired(store: IndexStore, document_id: str) -> None:
+    """H19"""
     publish(store, Page(document_id, "Ipertensione", "La pressione alta"), Page("b", "Tosse", "La tosse secca"))
     reader = store.open(ITALIAN, EMBEDDER.fingerprint)
     document = reader.get_document(document_id)
@@ -141,6 +145,7 @@ def test_a_crafted_id_of_no_document_retires_nothing_h19(store: IndexStore) -> N
 
 
 def test_retiring_nothing_changes_nothing(store: IndexStore) -> None:
+    """H19"""
     publish(store, Page("a", "Febbre", "La febbre alta"))
     publish(store, retired=[])
     assert list(store.content_hashes(ITALIAN)) == ["a"]
@@ -166,6 +171,7 @@ def test_a_second_writer_is_refused(store: IndexStore, tmp_path: Path) -> None:
 
 
 def test_withdrawn_text_leaves_the_disk_and_nights_do_not_pile_up(store: IndexStore, tmp_path: Path) -> None:
+    """H20"""
     publish(store, Page("a", "Pellagra", "Parola segretissima"), Page("b", "Tosse", "La tosse secca"))
     publish(store, retired=["a"])
     left = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())

@@ -19,7 +19,7 @@ from tests.load.bot_process import PUBLIC, SECRET
 
 _numbers = itertools.count(1)
 _ACCEPTANCE = {Language.ITALIAN: "Accetto", Language.SPANISH: "Acepto"}
-_OF_THE_BOT = ("busy", "queue_position", "slow_down", "apology")
+_OF_THE_BOT = ("busy", "queue_position", "slow_down", "apology", "apology.interrupted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,10 @@ def kinds(texts: Sequence[str]) -> list[str]:
 
 
 def kind_of(text: str) -> str:
+    """One of `kinds`; an answer that was broken off counts as an apology."""
     for key, pattern in _patterns().items():
         if pattern.search(text):
-            return key
+            return key.partition(".")[0]
     return "other"
 
 

@@ -168,7 +168,15 @@ async def _converse(count: int, answer: Answer, home: Path) -> None:
 
 
 def _settings(home: Path, count: int) -> dict[str, object]:
-    wanted = {"home": home, "session_limit": count, "queue_limit": 2 * _AT_ONCE, "allow_unreviewed": True, "debounce_s": 0}
+    wanted = {
+        "home": home,
+        "session_limit": count,
+        "queue_limit": 2 * _AT_ONCE,
+        "allow_unreviewed": True,
+        "debounce_s": 0,
+        "patient_limit": 10_000,
+        "total_limit": 1_000_000,
+    }
     return {name: value for name, value in wanted.items() if name in Settings.model_fields}
 
 

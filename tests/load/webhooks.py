@@ -188,7 +188,7 @@ async def measure(users: int, *, real: bool) -> Report:
         await meet(playing)
         await ask_at_once(playing, Patient(users + 1_000))
         OUT.print(f"memory of the bot: {playing.bot.memory_bytes('VmHWM') / 2**20:.0f} MB at most")
-    async with scene(users, report, real=real, queue_limit=3 * users) as playing:
+    async with scene(users, report, real=real, queue_limit=3 * users, total_limit=1_000_000) as playing:
         await meet(playing)
         await ask_in_a_row(playing)
     return report

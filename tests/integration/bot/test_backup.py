@@ -80,8 +80,8 @@ def members(written: bytes) -> dict[str, bytes]:
         return {member.name: tar.extractfile(member).read() for member in tar}  # type: ignore[union-attr]
 
 
-def forged(files: dict[str, bytes], *extra: tarfile.TarInfo, **changes: Any) -> io.BytesIO:
-    """An archive whose manifest is in order, as far as sizes and sums go."""
+def forged(files: dict[str, bytes], *extra: tarfile.TarInfo, kinds: dict[str, bytes] | None = None, **changes: Any) -> io.BytesIO:
+    """An archive whose manifest is in order, as far as sizes and sums go; `kinds` are of members that are no regular files."""
     named = {name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()}
     manifest = {"format": 1, "release": "0.1.0", "made_at": "2026-01-01", "ledger_schema": SCHEMA_VERSION, "files": named}
     out = io.BytesIO()
@@ -89,6 +89,7 @@ def forged(files: dict[str, bytes], *extra: tarfile.TarInfo, **changes: Any) -> 
         for name, data in {"manifest.json": json.dumps(manifest | changes).encode(), **files}.items():
             member = tarfile.TarInfo(name)
             member.size = len(data)
+            member.type, member.linkname = (kinds or {}).get(name, tarfile.REGTYPE), "/etc/passwd"
             tar.addfile(member, io.BytesIO(data))
         for member in extra:
             tar.addfile(member)
@@ -268,6 +269,15 @@ def test_what_the_manifest_does_not_name_is_refused(kept: Kept, target: Path, ki
     stranger.type, stranger.linkname = kind, "/etc/passwd"
     with pytest.raises(BackupFailed, match="does not name"):
         restore_backup(target, forged(files, stranger))
+    assert left_alone(target)
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE])
+def test_what_is_no_regular_file_is_refused_though_the_manifest_names_it(kept: Kept, target: Path, kind: bytes) -> None:
+    files = members(archive(kept.home))
+    del files["manifest.json"]
+    with pytest.raises(BackupFailed, match="does not name"):
+        restore_backup(target, forged(files | {"index/link": b""}, kinds={"index/link": kind}))
     assert left_alone(target)
 
 

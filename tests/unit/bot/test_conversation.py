@@ -193,6 +193,7 @@ async def test_patients_do_not_hear_each_others_answers_h22(make: Make) -> None:
 
 
 async def test_who_waits_behind_others_is_told_the_position(make: Make) -> None:
+    """H22"""
     bench = make(delay_s=0.1)
     await bench.meet("a", "b", "c")
     await bench.hear(*(inbound(identity=name) for name in "abc"))
@@ -203,6 +204,7 @@ async def test_who_waits_behind_others_is_told_the_position(make: Make) -> None:
 
 
 async def test_a_full_queue_is_said_politely(make: Make) -> None:
+    """H22"""
     bench = make(delay_s=0.2, queue_limit=1)
     await bench.meet("a", "b", "c")
     await bench.hear(*(inbound(identity=name) for name in "abc"))
@@ -210,6 +212,7 @@ async def test_a_full_queue_is_said_politely(make: Make) -> None:
 
 
 async def test_an_emergency_does_not_wait_for_the_answer_before_it(make: Make) -> None:
+    """H40"""
     bench = make(delay_s=1.0)
     await bench.meet()
     await bench.conversation.receive(inbound("Che cosa fare per la tosse?"))
@@ -224,6 +227,7 @@ async def test_an_emergency_does_not_wait_for_the_answer_before_it(make: Make) -
 
 @pytest.mark.parametrize("kind", [MessageKind.TEXT, MessageKind.COMMAND, MessageKind.BUTTON, MessageKind.UNREADABLE])
 async def test_the_gate_reads_every_kind_of_message(make: Make, kind: MessageKind) -> None:
+    """H40"""
     bench = make()
     sent = await bench.hear(inbound("dolore al petto", kind=kind))
     assert len(sent) == 1

@@ -36,16 +36,19 @@ def flag_of(gate: SafetyGate, text: str, *earlier: str) -> RedFlag:
 
 @pytest.mark.parametrize(("category", "text"), phrases("yes"))
 def test_an_emergency_is_a_red_flag(gate: SafetyGate, category: str, text: str) -> None:
+    """H40"""
     assert gate.read(text).red_flag is not None, category
 
 
 @pytest.mark.parametrize(("category", "text"), phrases("no"))
 def test_an_ordinary_message_is_no_red_flag(gate: SafetyGate, category: str, text: str) -> None:
+    """H40"""
     assert gate.read(text).red_flag is None, category
 
 
 @pytest.mark.parametrize(("category", "text"), phrases("about"))
 def test_a_question_about_an_emergency_is_answered_with_the_emergency_line(gate: SafetyGate, category: str, text: str) -> None:
+    """H40"""
     reading = gate.read(text)
 
     assert reading.red_flag is None
@@ -81,6 +84,7 @@ def test_the_level_says_what_to_do(gate: SafetyGate, text: str, level: Level) ->
     ],
 )
 def test_spelling_does_not_hide_an_emergency(gate: SafetyGate, text: str) -> None:
+    """H40"""
     assert flag_of(gate, text).category == "chest_pain"
 
 

@@ -104,6 +104,7 @@ async def test_exceptions_that_surface_in_the_loop_are_logged_without_their_text
 
 
 def test_a_patient_is_a_keyed_hash() -> None:
+    """H41"""
     one, other = Telemetry(b"key"), Telemetry(b"another key")
     message = inbound(identity="+393331234567")
     assert one.patient(message) == one.patient(inbound(identity="+393331234567"))

@@ -119,5 +119,17 @@ def test_any_text_is_cut_into_parts_that_fit_and_lose_no_sign(paragraphs: list[s
     assert "".join(kept.split()) == "".join(whole.split())
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet="ab è.\n🌡<&", max_size=400), st.integers(min_value=30, max_value=80))
+def test_numbered_parts_fit_with_their_number_and_one_alone_has_none(paragraph: str, limit: int) -> None:
+    blocks = markup.blocks(OutboundMessage(paragraphs=(paragraph,)))
+    parts = [join(part, markup.html) for part in splitting.numbered_parts(blocks, markup.html, limit)]
+    assert all(utf16_length(part) <= limit for part in parts)
+    if len(parts) > 1:
+        assert [part.rpartition("\n\n")[2] for part in parts] == [f"{number}/{len(parts)}" for number in range(1, len(parts) + 1)]
+    else:
+        assert parts == texts(blocks, markup.html, limit)
+
+
 def test_nothing_gives_no_part() -> None:
     assert splitting.split([], markup.plain, 100) == []

@@ -112,6 +112,7 @@ def test_a_temperature_is_no_laboratory_value() -> None:
     ],
 )
 def test_an_attempt_to_steer_the_bot_is_off_topic(text: str) -> None:
+    """H39"""
     assert interpret(text).intent is Intent.OFF_TOPIC
 
 

@@ -56,6 +56,7 @@ def test_no_hits_and_blank_hits_divide_nothing_h27() -> None:
 
 
 def test_a_word_in_every_candidate_still_counts_for_them() -> None:
+    """H27"""
     passages = [lexical_tokens(text, ITALIAN) for text in ("la febbre alta", "la febbre bassa", "febbre")]
     assert min(bm25_scores(["febbr"], passages, STATISTICS)) > 0.0
 

@@ -56,6 +56,7 @@ def test_a_year_is_never_taken_for_another_word() -> None:
 
 @pytest.mark.parametrize("word", ["38,5", "38.5", "covid-19", "B12", "b-12", "omega-3", "500mg", "5%"])
 def test_a_figure_or_a_compound_is_one_token(word: str) -> None:
+    """H28"""
     assert len(lexical_tokens(word, ITALIAN)) == 1
 
 

@@ -155,6 +155,7 @@ def test_evidence_that_cannot_fit_at_all_is_an_error_of_the_model_and_not_a_half
 
 
 def test_a_message_of_four_thousand_characters_keeps_its_beginning_and_its_end() -> None:
+    """H23"""
     model = ScriptedLanguageModel("Riposi.")
     message = "Da ieri ho la febbre. " + "racconto " * 440 + "Che cosa devo fare?"
     assert len(message) > 4000

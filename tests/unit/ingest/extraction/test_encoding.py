@@ -30,6 +30,7 @@ def _page(body: bytes, meta: str = "") -> bytes:
     ],
 )
 def test_accents_survive_whatever_the_page_and_its_header_say(body: bytes, content_type: str | None) -> None:
+    """H31"""
     text = decoded(body, content_type)
 
     assert "perché l'età" in text
@@ -42,6 +43,7 @@ def test_curly_quotes_of_windows_survive(declared: str) -> None:  # H31
 
 
 def test_curly_quotes_that_were_read_as_latin_1_are_mended() -> None:
+    """H31"""
     assert "l’età" in decoded(_page("l\u0092età".encode()), None)
 
 

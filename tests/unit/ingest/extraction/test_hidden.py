@@ -81,4 +81,5 @@ def test_text_after_a_hidden_element_stays() -> None:
 
 
 def test_invisible_characters_vanish_from_within_words() -> None:
+    """H39"""
     assert visible("vac\u200bci\u00adni\u202e \u2066x\u2069\ufeff\u3164\u034f") == "vaccini x"
