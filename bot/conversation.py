@@ -124,6 +124,8 @@ class Conversation:
             now = parts.clock()
             reading, seen = _read(parts.gate, message, session, now), session.intake
         earlier, burst = session.earlier(), session.burst(now)
+        if self._immediate.ends(message, session):
+            parts.sessions.drop(key_of(message))
         if message.kind is MessageKind.TEXT:
             session.remember(message.text, now, message.original_id)
             with log.stage("reread"):

@@ -11,6 +11,7 @@ from bot.parts import Parts
 from bot.sessions import Session, key_of
 from channels.messages import InboundMessage, MessageKind, Platform
 from channels.opt_out import is_opt_out
+from rag.intake_replies import read_reply
 
 
 class Immediate:
@@ -27,14 +28,20 @@ class Immediate:
         self._delivery = delivery
         self._spawn = spawn
 
+    def ends(self, message: InboundMessage, session: Session) -> bool:
+        """Whether a message ends its session: what arrives behind it, be it in the same instant, belongs to a new one."""
+        if message.kind is MessageKind.COMMAND:
+            return commands.erases(message.text)
+        return message.kind is MessageKind.TEXT and _opts_out(message, session)
+
     async def act(self, message: InboundMessage, session: Session) -> str | None:
         """Do what the message asks for; None if it is nothing of this kind.
 
         Raises:
             ChannelError: If the reply cannot be delivered.
         """
-        if message.kind is MessageKind.TEXT and message.sender.platform is Platform.WHATSAPP and session.intake is None:
-            return await self._leave_alone(message, session) if is_opt_out(message.text) else None
+        if message.kind is MessageKind.TEXT:
+            return await self._leave_alone(message, session) if _opts_out(message, session) else None
         if message.kind is not MessageKind.COMMAND:
             return None
         if commands.stops(message.text):
@@ -56,8 +63,8 @@ class Immediate:
     async def _erase(self, message: InboundMessage, session: Session) -> str:
         """Forget everything but an opt-out, at once, and say so."""
         notice = self._notice(Topic.ERASED, message, session)
-        self._parts.sessions.drop(key_of(message))
-        self._parts.sessions.touch(key_of(message)).language_prior = notice.language  # the next word may be too short to tell
+        new = self._parts.sessions.touch(key_of(message))
+        new.language_prior = new.language_prior or notice.language  # the next word may be too short to tell
         if self._parts.consent is not None:
             await self._parts.consent.forget(message)
         await self._parts.registry.forget(message.sender.platform, message.sender.identity)
@@ -66,7 +73,6 @@ class Immediate:
 
     async def _leave_alone(self, message: InboundMessage, session: Session) -> str:
         notice = self._notice(Topic.OPTED_OUT, message, session)
-        self._parts.sessions.drop(key_of(message))
         if self._parts.consent is not None:
             await self._parts.consent.opt_out(message)
         await self._delivery.send(notice, message, session)
@@ -77,3 +83,13 @@ class Immediate:
             commands.spoken_language(message.text) if message.kind is MessageKind.COMMAND and session.language is None else None
         )
         return Notice(topic=topic, language=spoken or language_of(message, session))
+
+
+def _opts_out(message: InboundMessage, session: Session) -> bool:
+    """Whether a message says "stop"; where the bot has asked whether a pressure is high or low, "baja" is the answer."""
+    if message.sender.platform is not Platform.WHATSAPP or not is_opt_out(message.text):
+        return False
+    dialogue = session.intake
+    if dialogue is None:
+        return True
+    return not read_reply(dialogue.question, message.text, dialogue.story.language).chosen

@@ -26,6 +26,7 @@ from rag.errors import Cancelled
 from rag.types import Answer, AnsweringRun, Clarification, Detail, Mode, Question
 
 _NOTICE_FROM_POSITION = 2  # with one person ahead the answer itself arrives within seconds
+_TOGETHER_S = 10.0
 _LONG_QUEUE = 4  # with so many patients waiting, answers are quotes: some 0.2 s instead of 4
 
 _Work = Callable[..., tuple[AnsweringRun, Dialogue | None]]
@@ -91,7 +92,14 @@ class Replier:
             case MessageKind.BUTTON:
                 return await self._choose(turn)
             case _:  # text has been taken above
-                return Notice(topic=Topic.ONLY_TEXT, language=turn.language)
+                return self._cannot_read(turn)
+
+    def _cannot_read(self, turn: Turn) -> Notice | None:
+        """Only text is read; said once to several pictures that come together (H15)."""
+        now, session = self._parts.clock(), turn.session
+        is_said = session.only_text_at is not None and now - session.only_text_at < _TOGETHER_S
+        session.only_text_at = now
+        return None if is_said else Notice(topic=Topic.ONLY_TEXT, language=turn.language)
 
     async def _obey(self, turn: Turn) -> Outcome | None:
         session = turn.session

@@ -88,6 +88,7 @@ class Session:
     met: bool = False
     waiting: int = 0
     told_to_slow_down: bool = False
+    only_text_at: float | None = None  # when it was last said that only text is read
     lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     escalations: int = 0
     escalated: dict[str, float] = field(default_factory=dict, repr=False)

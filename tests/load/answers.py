@@ -7,6 +7,7 @@ ends it early and shows what there is. Exit status 1 if a question went without 
 import asyncio
 import itertools
 import json
+import signal
 import sys
 import time
 from argparse import ArgumentParser
@@ -162,6 +163,7 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=500)
     count = parser.parse_args().answers
     figures = Figures()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts it in the background has it ignored
     try:
         asyncio.run(soak(count, figures))
     except KeyboardInterrupt:

@@ -12,17 +12,19 @@ import sys
 import time
 import tracemalloc
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import track
 
 from bot.app import build
 from bot.conversation import Conversation
+from bot.safety import GateReading
 from bot.sessions import Session, Sessions
 from bot.settings import Settings, load_settings
 from channels.messages import InboundMessage, MessageKind, OutboundMessage, Patient, Platform
@@ -127,17 +129,17 @@ class _Copies(ScriptedAnswerer):
         super().__init__(answer)
         self._answer = pickle.dumps(answer)
 
-    def answer(self, question: Question, **wishes: object) -> AnsweringRun:  # type: ignore[override]
+    def answer(self, question: Question, **wishes: Any) -> AnsweringRun:
         self.replies = [pickle.loads(self._answer)]  # noqa: S301
         self.questions.clear()
         self.wishes.clear()
-        return super().answer(question, **wishes)  # type: ignore[arg-type]
+        return super().answer(question, **wishes)
 
 
 class _Harmless(ScriptedGate):
     """Finds nothing and remembers nothing: the real gate's second reading takes too long for so many."""
 
-    def read(self, text: str, earlier: object = ()) -> object:  # type: ignore[override]
+    def read(self, text: str, earlier: Sequence[str] = ()) -> GateReading:
         self.read_texts.clear()
         return super().read(text)
 
@@ -153,7 +155,8 @@ async def _converse(count: int, answer: Answer, home: Path) -> None:
     channel = _Nobody(platform=Platform.WHATSAPP)
     settings = load_settings(**_settings(home, count))
     app = build(settings, language_model=ScriptedLanguageModel(""), embedder=HashEmbedder(dimension=256), channels=[channel])
-    parts = replace(app._parts, gate=_Harmless(), answerer=_Copies(answer), intake=None)
+    stand_ins: dict[str, Any] = {"gate": _Harmless(), "answerer": _Copies(answer), "intake": None}
+    parts = replace(app._parts, **stand_ins)
     await parts.registry.open()
     parts.worker.start()
     conversation = Conversation(parts)
@@ -168,7 +171,7 @@ async def _converse(count: int, answer: Answer, home: Path) -> None:
 
 
 def _settings(home: Path, count: int) -> dict[str, object]:
-    wanted = {
+    wanted: dict[str, object] = {
         "home": home,
         "session_limit": count,
         "queue_limit": 2 * _AT_ONCE,

@@ -383,3 +383,18 @@ async def test_the_languages_of_a_prefix_are_spoken_before_anything_is_written(m
     await bench.conversation.receive(inbound("", kind=MessageKind.UNREADABLE, platform=Platform.WHATSAPP, country_hint="MX"))
     await bench.conversation.idle()
     assert "solo leo texto" in channel.texts()[-1].lower() or "texto" in channel.texts()[-1]
+
+
+@pytest.mark.parametrize("line", ["/dimentica", "/olvidar"])
+async def test_a_question_right_behind_the_erasure_is_answered(make: Make, line: str) -> None:
+    bench = make(answer(sentence("Riposo.")))
+    await bench.meet()
+    sent = await bench.hear(command(line), QUESTION)
+    assert sent[-1] == "Riposo."
+
+
+async def test_several_pictures_at_once_are_told_once_that_only_text_is_read_h15(make: Make) -> None:
+    bench = make()
+    await bench.meet()
+    sent = await bench.hear(*(inbound("", kind=MessageKind.UNREADABLE) for _ in range(3)))
+    assert len(sent) == 1
