@@ -9,6 +9,7 @@
 PYTHON ?= python3
 MODELS ?= qwen2.5-coder-1.5b
 HALF ?= dev
+LOAD ?=
 VENV := .venv/bin
 VENV_ST := .venv-st
 VENV_TOOLS := .venv-tools
@@ -20,11 +21,11 @@ CHROMIUM ?= $(shell command -v chromium)
 export Q PORTABLE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup models index demo test check eval bench gate fuzz test-browser test-emulator test-sentence-transformers check-deploy sbom audit secrets-scan clean
+.PHONY: help setup models index demo test check eval bench load soak sessions gate fuzz test-browser test-emulator test-sentence-transformers check-deploy sbom audit secrets-scan clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo "Verbs: setup demo test check eval bench gate fuzz test-browser test-emulator models index test-sentence-transformers check-deploy sbom audit secrets-scan clean"
+	@echo "Verbs: setup demo test check eval bench load soak sessions gate fuzz test-browser test-emulator models index test-sentence-transformers check-deploy sbom audit secrets-scan clean"
 
 setup:
 	@$(PYTHON) deploy/bootstrap.py
@@ -65,6 +66,17 @@ gate: setup
 
 bench: setup models index
 	$(VENV)/salus bench
+
+# What each shows, and figures: docs/load.md. LOAD holds further options, such as LOAD="--users 50 --real".
+load soak: MODELS = qwen2.5-coder-0.5b
+load: setup models index
+	$(VENV)/python -m tests.load.webhooks $(LOAD)
+
+soak: setup models index
+	$(VENV)/python -m tests.load.answers $(LOAD)
+
+sessions: setup index
+	$(VENV)/python -m tests.load.sessions $(LOAD)
 
 # Both webhooks against 10,000 random requests of each kind; `make test` tries a few.
 fuzz: setup

@@ -26,6 +26,7 @@ from rag.types import (
     AnsweringRun,
     Clarification,
     Courtesy,
+    Detail,
     Mode,
     NoticeKind,
     Question,
@@ -623,3 +624,36 @@ def test_the_generators_words_make_no_answer_of_a_refusal(home: Home, language: 
 
     assert isinstance(run.reply, Abstention)
     assert model.prompts == []
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_a_plainer_answer_quotes_a_few_short_sentences_and_no_generator_is_asked(home: Home, language: Language) -> None:
+    answerer, model = home.answerer("Riposi.")
+    reply = answered(ask(answerer, ASKED[language], detail=Detail.PLAINER))
+
+    words = [len(sentence.text.split()) for sentence in reply.sentences]
+    assert sum(words) <= 40
+    assert words[0] <= 20
+    assert model.prompts == []
+    assert all(sentence.kind is SentenceKind.QUOTED and stands_on_a_page(sentence, language) for sentence in reply.sentences)
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_more_of_an_answer_is_what_it_left_unsaid_and_then_there_is_no_more(home: Home, language: Language) -> None:
+    answerer = home.extractive()
+    said: set[tuple[str, int]] = set()
+    for _ in range(8):
+        reply = ask(answerer, ASKED[language], detail=Detail.MORE, said=said).reply
+        if isinstance(reply, Abstention):
+            break
+        told = {item.place for sentence in answered_in(reply).sentences for item in sentence.evidence}
+        assert told - said
+        said |= told
+    else:
+        pytest.fail("it never ended")
+    assert said
+
+
+def answered_in(reply: object) -> Answer:
+    assert isinstance(reply, Answer)
+    return reply

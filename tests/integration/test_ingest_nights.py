@@ -11,7 +11,7 @@ from locales.language import Language
 from rag.store import IndexStore
 from tests.fakes import HashEmbedder
 
-PAGES = 100
+PAGES = 300
 NIGHTS = 30
 
 

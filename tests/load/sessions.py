@@ -32,7 +32,7 @@ from locales.language import Language
 from rag.build import build_answerer
 from rag.settings import RagSettings
 from rag.types import Answer, AnsweringRun, Question
-from tests.fakes import HashEmbedder, RecordingChannel, ScriptedAnswerer, ScriptedGate, ScriptedLanguageModel
+from tests.fakes import RecordingChannel, ScriptedAnswerer, ScriptedGate, ScriptedLanguageModel
 from tests.load.home import own_home
 
 ASKED_BYTES = 300 * 1_000_000
@@ -154,7 +154,7 @@ def measure_whole(count: int) -> None:
 async def _converse(count: int, answer: Answer, home: Path) -> None:
     channel = _Nobody(platform=Platform.WHATSAPP)
     settings = load_settings(**_settings(home, count))
-    app = build(settings, language_model=ScriptedLanguageModel(""), embedder=HashEmbedder(dimension=256), channels=[channel])
+    app = build(settings, language_model=ScriptedLanguageModel(""), channels=[channel])
     stand_ins: dict[str, Any] = {"gate": _Harmless(), "answerer": _Copies(answer), "intake": None}
     parts = replace(app._parts, **stand_ins)
     await parts.registry.open()

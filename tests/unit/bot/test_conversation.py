@@ -285,6 +285,7 @@ async def test_a_question_about_an_emergency_condition_is_answered_with_the_numb
 
 @pytest.mark.parametrize("error", [RuntimeError("dolore al petto"), DeadlineExceeded("late"), KeyError("tosse")])
 async def test_whatever_breaks_the_patient_hears_an_apology_with_the_number(make: Make, error: Exception) -> None:
+    """H23"""
     bench = make(error)
     await bench.meet()
     (text,) = await bench.hear("Che cosa fare per la tosse?")
