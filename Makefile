@@ -54,6 +54,7 @@ check: setup
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
 	$(VENV)/mypy deploy/bootstrap.py
+	$(VENV)/mypy deploy/check.py deploy/audit.py deploy/secrets_scan.py
 	$(VENV)/lint-imports
 
 # Needs no generator.
@@ -68,7 +69,7 @@ bench: setup models index
 	$(VENV)/salus bench
 
 # What each shows, and figures: docs/load.md. LOAD holds further options, such as LOAD="--users 50 --real".
-load soak: MODELS = qwen2.5-coder-0.5b
+soak load: MODELS = qwen2.5-coder-0.5b
 load: setup models index
 	$(VENV)/python -m tests.load.webhooks $(LOAD)
 

@@ -321,6 +321,7 @@ def _messengers(settings: Settings, catalog: Catalog, metrics: Metrics) -> list[
                 settings.twilio_api_base_url,
                 pace_s=settings.whatsapp_pace_s,
                 template_sid=settings.whatsapp_template_sid or "",
+                discard=settings.whatsapp_discard,
                 typing=settings.whatsapp_typing,
                 on_status=partial(metrics.note_delivery_status, Platform.WHATSAPP),
             )

@@ -202,6 +202,8 @@ def _whatsapp_faults(settings: Settings) -> list[str]:
         "SALUS_TWILIO_AUTH_TOKEN": settings.twilio_auth_token,
         "SALUS_WHATSAPP_FROM": settings.whatsapp_from,
     }
+    if not is_loopback(settings.twilio_api_base_url):
+        needed["SALUS_HUMAN_CONTACT"] = settings.human_contact
     faults = [f"{name} is missing" for name, value in needed.items() if not value]
     return faults + _address_faults(settings, settings.twilio_api_base_url)
 

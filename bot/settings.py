@@ -73,6 +73,8 @@ class Settings(BaseSettings):
     """Seconds between two messages of the bot's number; unset, 3 for Twilio's sandbox and 0 for any other."""
     whatsapp_template_sid: Text = None
     """An approved template, sent in place of a reply that comes more than 24 hours after the patient's message."""
+    whatsapp_discard: bool = False
+    """Ask Twilio, message by message, to keep no text of what is sent; the account must have Message Redaction."""
     whatsapp_typing: bool = True
     """Ask Twilio for the typing sign, which also marks the patient's message as read."""
 

@@ -60,6 +60,7 @@ class WhatsAppChannel:
         pace_s: Seconds between two messages of this number; if None, 3 for Twilio's sandbox and 0 for any other number.
         template_sid: An approved template ("HX…") that is sent, without variables, in place of a reply that comes too late for
             free text; without one such a reply is not sent.
+        discard: Whether to ask Twilio to keep no text of what is sent; the account must have Message Redaction.
         typing: Whether to ask Twilio for the typing sign, which also marks the patient's message as read.
         retry_delay_s: First pause when Twilio is busy or unreachable; doubles each time.
 
@@ -79,6 +80,7 @@ class WhatsAppChannel:
         on_status: OnStatus | None = None,
         pace_s: float | None = None,
         template_sid: str = "",
+        discard: bool = False,
         typing: bool = True,
         retry_delay_s: float = 1.0,
     ) -> None:
@@ -97,6 +99,7 @@ class WhatsAppChannel:
         self._button_hint = button_hint
         self._on_status = on_status
         self._template_sid = template_sid
+        self._discard = discard
         self._typing = typing
         self._retry_delay_s = retry_delay_s
         self._pace = Pace((_SANDBOX_PACE_S if self._sender_address == _SANDBOX else 0.0) if pace_s is None else pace_s)
@@ -140,6 +143,7 @@ class WhatsAppChannel:
             button_hint=self._button_hint,
             retry_delay_s=self._retry_delay_s,
             pace=self._pace,
+            discard=self._discard,
         )
         self._receive = receive
         self._purge_now_and_then()

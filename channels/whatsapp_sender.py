@@ -77,6 +77,7 @@ class WhatsAppSender:
         button_hint: str,
         retry_delay_s: float,
         pace: Pace,
+        discard: bool = False,
     ) -> None:
         self._client = client
         self._sender = sender
@@ -84,6 +85,7 @@ class WhatsAppSender:
         self._button_hint = button_hint
         self._retry_delay_s = retry_delay_s
         self._pace = pace
+        self._retention = {"content_retention": "discard"} if discard else {}
 
     async def send(self, address: str, message: OutboundMessage) -> None:
         """Deliver a reply.
@@ -130,7 +132,7 @@ class WhatsAppSender:
             await self._pace.turn(urgent=insist)
             try:
                 await self._client.messages.create_async(
-                    to=address, from_=self._sender, status_callback=self._status_callback, **content
+                    to=address, from_=self._sender, status_callback=self._status_callback, **self._retention, **content
                 )
             except TwilioException as error:
                 _raise_if_final(error, attempt, insist=insist)

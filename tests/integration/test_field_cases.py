@@ -126,7 +126,7 @@ class StrictModel(ScriptedLanguageModel):
 
 
 TURN = "Ho una tosse che non passa e le racconto tutto. " + "E poi ancora una cosa da dire. " * 25
-LONG_MESSAGE = ("Quanto dura l'influenza? " + "L'influenza mi dà febbre, sto a letto. " * 110)[:3_984] + " Che cosa faccio?"
+LONG_MESSAGE = ("Quanto dura l'influenza? " + "L'influenza mi dà febbre, sto a letto. " * 110)[:3_983] + " Che cosa faccio?"
 LONG_PAGES = {
     f"flu{number}": page(
         f"Influenza {number}", f"L'influenza di tipo {number} dà febbre. " + "Passa con il riposo a letto. " * 60
@@ -155,7 +155,7 @@ def long_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_rules_question_and_room_for_the_answer_are_kept_however_much_was_said_h23(
     long_home: Path, mode: Mode, text: str, earlier: tuple[str, ...]
 ) -> None:
-    assert sum(map(len, earlier)) > 11_000 or len(text) > 4_000
+    assert sum(map(len, earlier)) > 11_000 or len(text) == 4_000
     model = StrictModel("1 2 3", "L'influenza dà febbre.")
     run = answerer(long_home, HashEmbedder(dimension=4096), model).answer(Question(text=text, earlier=earlier), mode=mode)
 

@@ -580,3 +580,14 @@ async def test_h41_at_debug_neither_token_nor_words_nor_number_are_logged(
     written = log.getvalue()
     assert not any(secret in written for secret in (AUTH_TOKEN, "dolore", "333123", "Mario Rossi"))
     assert "63016" in written
+
+
+@pytest.mark.parametrize(("discard", "asked"), [(True, "discard"), (False, None)])
+async def test_twilio_keeps_no_text_where_the_operator_wants_it(
+    twilio: TwilioDouble, inbox: Inbox, discard: bool, asked: str | None
+) -> None:
+    started = WhatsAppChannel(ACCOUNT_SID, AUTH_TOKEN, SENDER, PUBLIC, twilio.url, discard=discard)
+    await started.start(inbox.receive)
+    await started.send(ADA, SHORT)
+    await started.stop()
+    assert twilio.sent[-1].get("ContentRetention") == asked

@@ -95,6 +95,7 @@ def test_what_whatsapp_lacks_is_named(tmp_path: Path) -> None:
     finding = found("WhatsApp", load_settings(home=tmp_path, whatsapp_from="+390200000000"))
     assert "SALUS_TWILIO_ACCOUNT_SID is missing" in finding.text
     assert "SALUS_TWILIO_AUTH_TOKEN is missing" in finding.text
+    assert "SALUS_HUMAN_CONTACT is missing" in finding.text
     assert "390200000000" not in finding.text
 
 
