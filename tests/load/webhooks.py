@@ -91,6 +91,13 @@ class Scene:
                 seen, since = self.inbox.activity, time.monotonic()
             await asyncio.sleep(0.1)
 
+    async def heard(self, before: dict[Patient, int], within_s: float) -> None:
+        """Wait until everybody has got something since then, and then until it is quiet."""
+        until = time.monotonic() + within_s
+        while time.monotonic() < until and not all(self.new(who, before) for who in self.patients):
+            await asyncio.sleep(0.2)
+        await self.quiet(within_s)
+
     async def served(self, before: dict[Patient, int], within_s: float) -> None:
         """Wait until every patient has got more than positions in the queue, and then until it is quiet."""
         until = time.monotonic() + within_s
@@ -110,19 +117,21 @@ class Scene:
 async def meet(scene: Scene) -> None:
     """Everybody writes for the first time; who is asked for consent gives it."""
     await scene.post("first words", [who.writes(_HELLO[who.language]) for who in scene.patients])
-    await scene.quiet(120)
+    await scene.heard(dict.fromkeys(scene.patients, 0), 120)
     silent = [who.number for who in scene.patients if not scene.inbox.texts(who)]
     scene.report.expect("first words", "patients without a reply", silent)
     asked = [who for who in scene.patients if asks_for_consent(scene.inbox.texts(who))]
     if asked:
+        before = scene.seen()
         await scene.post("consent", [who.accepts() for who in asked])
-        await scene.quiet(120)
+        await scene.heard(before, 120)
 
 
 async def ask_at_once(scene: Scene, stranger: Patient) -> None:
     """Everybody asks one question while the generator works; a fifth of the messages comes twice."""
-    await scene.burst.post(scene.bot.url, [stranger.writes(_HELLO[stranger.language]), stranger.accepts()])
-    await scene.quiet(30)
+    for delivery in (stranger.writes(_HELLO[stranger.language]), stranger.accepts()):
+        await scene.burst.post(scene.bot.url, [delivery])
+        await scene.quiet(30)
     before = scene.seen()
     await scene.burst.post(scene.bot.url, [stranger.writes(QUESTIONS[stranger.language][0][0])])
     deliveries = [who.writes(_question(who, who.number)[0]) for who in scene.patients]
