@@ -1,8 +1,10 @@
 """Administrators steer ingestion from their chat; how a real run does is shown elsewhere."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,6 +16,7 @@ from bot.conversation import Conversation
 from bot.parts import Parts
 from bot.run_follower import RunFollower
 from bot.run_texts import RunTexts
+from channels.messages import Platform
 from ingest.ledger import PublishedIndex, RunStatus
 from locales.catalog import Catalog
 from locales.language import Language
@@ -103,6 +106,8 @@ async def test_a_run_is_followed_by_editing_one_message_on_telegram(steered: Ste
 
 
 async def test_a_flood_wait_delays_the_edit_and_nothing_is_sent_twice(steered: Steered) -> None:
+    channel: Any = steered.bot.app._parts.channels[Platform.TELEGRAM]
+    channel._sender._floods._clock = lambda: time.monotonic() * 200  # as fast as everything here
     steered.bot.telegram.fail_next("editMessageText", 429, "Too Many Requests: retry after 40", retry_after=40)
     steered.bot.telegram.fail_next("editMessageText", 502, "Bad Gateway")
     await steered.says("/reindex")

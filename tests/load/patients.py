@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -90,17 +91,26 @@ class Inbox:
 
     def texts(self, patient: Patient) -> list[str]:
         """The messages of one patient, in order."""
-        if patient.platform is Platform.WHATSAPP:
-            return [sent["Body"] for sent in self._twilio.sent if sent["To"] == f"whatsapp:{patient.phone}"]
-        return [shown.visible for shown in self._telegram._shown.values() if shown.chat == patient.chat]
+        return self.by_address().get(address_of(patient), [])
 
-    def __len__(self) -> int:
-        return len(self._telegram._shown) + len(self._twilio.sent)
+    def by_address(self) -> dict[str, list[str]]:
+        """The messages of everybody, in order."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for shown in self._telegram._shown.values():
+            found[str(shown.chat)].append(shown.visible)
+        for sent in self._twilio.sent:
+            found[sent["To"]].append(sent["Body"])
+        return found
 
     @property
     def activity(self) -> int:
         """Grows with everything that is sent or changed."""
         return len(self._telegram.sent) + len(self._telegram.edits) + len(self._twilio.sent)
+
+
+def address_of(patient: Patient) -> str:
+    """Where the bot writes to this patient."""
+    return f"whatsapp:{patient.phone}" if patient.platform is Platform.WHATSAPP else str(patient.chat)
 
 
 def asks_for_consent(texts: Iterable[str]) -> bool:
@@ -113,6 +123,7 @@ def kinds(texts: Sequence[str]) -> list[str]:
     return [kind_of(text) for text in texts]
 
 
+@lru_cache(maxsize=10_000)
 def kind_of(text: str) -> str:
     """One of `kinds`; an answer that was broken off counts as an apology."""
     for key, pattern in _patterns().items():

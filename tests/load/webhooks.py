@@ -21,7 +21,7 @@ from tests.doubles import BotApiDouble, TwilioDouble
 from tests.load.bot_process import BotProcess, running_bot
 from tests.load.burst import Acknowledgement, Burst, milliseconds
 from tests.load.home import own_home
-from tests.load.patients import Delivery, Inbox, Patient, asks_for_consent, kinds
+from tests.load.patients import Delivery, Inbox, Patient, address_of, asks_for_consent, kinds
 
 ASKED_P99_MS = 200.0
 _STUB_DELAY_S = 0.5
@@ -43,7 +43,8 @@ QUESTIONS = {
     ),
 }
 _SETTINGS: dict[str, object] = {"whatsapp_pace_s": 0}  # the double takes as many a second as it gets
-_SERVED = {"answer", "busy", "slow_down", "apology", "other"}
+_SERVED = frozenset({"answer", "busy", "slow_down", "apology", "other"})
+_ANY_KIND = _SERVED | {"queue_position"}
 
 OUT = Console(soft_wrap=True)
 
@@ -91,27 +92,22 @@ class Scene:
                 seen, since = self.inbox.activity, time.monotonic()
             await asyncio.sleep(0.1)
 
-    async def heard(self, before: dict[Patient, int], within_s: float) -> None:
-        """Wait until everybody has got something since then, and then until it is quiet."""
+    async def heard(self, before: dict[Patient, int], within_s: float, *, of: frozenset[str] = _ANY_KIND) -> None:
+        """Wait until everybody has got something of these kinds since then, and then until it is quiet."""
         until = time.monotonic() + within_s
-        while time.monotonic() < until and not all(self.new(who, before) for who in self.patients):
-            await asyncio.sleep(0.2)
+        while time.monotonic() < until and not all(of & set(found) for found in self.new(before).values()):
+            await asyncio.sleep(0.5)
         await self.quiet(within_s)
 
-    async def served(self, before: dict[Patient, int], within_s: float) -> None:
-        """Wait until every patient has got more than positions in the queue, and then until it is quiet."""
-        until = time.monotonic() + within_s
-        while time.monotonic() < until and not all(_SERVED & set(self.new(who, before)) for who in self.patients):
-            await asyncio.sleep(0.2)
-        await self.quiet(within_s)
-
-    def new(self, patient: Patient, before: dict[Patient, int]) -> list[str]:
-        """The kinds of what a patient got since then."""
-        return kinds(self.inbox.texts(patient)[before[patient] :])
+    def new(self, before: dict[Patient, int]) -> dict[Patient, list[str]]:
+        """The kinds of what each patient got since then."""
+        texts = self.inbox.by_address()
+        return {who: kinds(texts.get(address_of(who), [])[before[who] :]) for who in self.patients}
 
     def seen(self) -> dict[Patient, int]:
         """How many messages each patient has on the screen."""
-        return {patient: len(self.inbox.texts(patient)) for patient in self.patients}
+        texts = self.inbox.by_address()
+        return {who: len(texts.get(address_of(who), [])) for who in self.patients}
 
 
 async def meet(scene: Scene) -> None:
@@ -136,8 +132,8 @@ async def ask_at_once(scene: Scene, stranger: Patient) -> None:
     await scene.burst.post(scene.bot.url, [stranger.writes(QUESTIONS[stranger.language][0][0])])
     deliveries = [who.writes(_question(who, who.number)[0]) for who in scene.patients]
     await scene.post("questions", deliveries + deliveries[::_TWICE])
-    await scene.served(before, 300)
-    got = {who: Counter(scene.new(who, before)) for who in scene.patients}
+    await scene.heard(before, 300, of=_SERVED)
+    got = {who: Counter(found) for who, found in scene.new(before).items()}
     OUT.print("questions: replies:", dict(sum(got.values(), Counter())))
     scene.report.expect("questions", "patients without answer or busy sentence", _those(got, lambda n: not _SERVED & set(n)))
     double = _those(got, lambda n: n["answer"] + n["busy"] + n["apology"] > 1)
@@ -150,7 +146,7 @@ async def ask_in_a_row(scene: Scene) -> None:
     for turn in range(3):
         await scene.post(f"question {turn + 1} of 3", [who.writes(_question(who, turn)[0]) for who in scene.patients])
         await asyncio.sleep(_APART_S)
-    await scene.served(before, 600)
+    await scene.heard(before, 600, of=_SERVED)
     titles = {who: _titles(who, scene.inbox.texts(who)[before[who] :]) for who in scene.patients}
     wanted = {language: [title for _, title in questions] for language, questions in QUESTIONS.items()}
     lost = [who.number for who, found in titles.items() if len(found) < 3]
