@@ -20,7 +20,7 @@ from tests.load.bot_process import PUBLIC, SECRET
 
 _numbers = itertools.count(1)
 _ACCEPTANCE = {Language.ITALIAN: "Accetto", Language.SPANISH: "Acepto"}
-_OF_THE_BOT = ("busy", "queue_position", "slow_down", "apology", "apology.interrupted")
+_OF_THE_BOT = ("searching", "busy", "queue_position", "slow_down", "apology", "apology.interrupted")
 
 
 @dataclass(frozen=True, slots=True)

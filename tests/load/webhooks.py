@@ -44,7 +44,7 @@ QUESTIONS = {
 }
 _SETTINGS: dict[str, object] = {"whatsapp_pace_s": 0}  # the double takes as many a second as it gets
 _SERVED = frozenset({"answer", "busy", "slow_down", "apology", "other"})
-_ANY_KIND = _SERVED | {"queue_position"}
+_ANY_KIND = _SERVED | {"queue_position", "searching"}
 
 OUT = Console(soft_wrap=True)
 
