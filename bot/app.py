@@ -118,9 +118,7 @@ def build(
         mode=settings.mode,
         intake=_intake(settings, answerer, gate),
         consent=ConsentDesk(patients, time.monotonic) if settings.consent else None,
-        limits=PatientLimits(
-            a_minute=settings.patient_limit, in_all_a_minute=settings.total_limit, clock=time.monotonic
-        ),
+        limits=PatientLimits(a_minute=settings.patient_limit, in_all_a_minute=settings.total_limit, clock=time.monotonic),
         debounce_s=settings.debounce_s,
         find_document=lambda document_id: _find_document(answerer, document_id),
         paces=PACES if settings.streaming else {},

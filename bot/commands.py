@@ -35,7 +35,8 @@ _COUNTRIES = {
 # A command that exists in one language only tells which language its writer reads.
 _SPOKEN = {
     Language.ITALIAN: {"aiuto", "annulla", "fonti", "lingua", "paese", "nuovo", "nuova", "dimentica", "emergenza"},
-    Language.SPANISH: {"ayuda", "cancelar", "cancela", "fuentes", "idioma", "pais", "nuevo", "nueva", "olvidar", "emergencia"},
+    Language.SPANISH: {"ayuda", "cancelar", "cancela", "fuentes", "idioma", "pais", "nuevo", "nueva", "olvidar", "emergencia"}
+    | {"privacidad"},
 }
 
 _MODES = {

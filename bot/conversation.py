@@ -124,30 +124,50 @@ class Conversation:
             now = parts.clock()
             reading, seen = _read(parts.gate, message, session, now), session.intake
         earlier, burst = session.earlier(), session.burst(now)
+        session.arrived = arrival = session.arrived + 1
         if self._immediate.ends(message, session):
-            parts.sessions.drop(key_of(message))
-        if message.kind is MessageKind.TEXT:
-            session.remember(message.text, now, message.original_id)
-            with log.stage("reread"):
-                session.rereading = asyncio.ensure_future(self._second_reader.read(message.text, burst, reading))
-                reading = await session.rereading
-        elif session.rereading is not None:  # a tap must not overtake the words before it
-            await asyncio.wait({session.rereading})
+            parts.sessions.drop_all(message.sender.platform, message.sender.identity)
+        reading, is_overtaken = await self._read_again(message, session, arrival, burst, reading, log)
         if reading.red_flag is not None:
             with log.stage("escalate"):
                 outcome = await self._escalate(reading.red_flag, message, session, now)
             await parts.registry.record(message.sender.platform, message.message_id, message.sender.identity)
             return outcome
         with log.stage("claim"):
-            if not await parts.registry.record(message.sender.platform, message.message_id, message.sender.identity):
-                return "duplicate"
-        done = await self._immediate.act(message, session) or await self._refused(message, session)
-        if done is not None:
+            is_first = await parts.registry.record(message.sender.platform, message.message_id, message.sender.identity)
+        if is_overtaken or not is_first:
+            return "stopped" if is_first else "duplicate"
+        if not self._immediate.passes_limits(message, session) and (done := await self._refused(message, session)):
             return done
-        gathering = self._gathering(message, session)
+        if done := await self._immediate.act(message, session):
+            return done
+        gathering = self._gathering(message, session, about_emergency=reading.about is not None)
         if gathering is None:
             return "joined"
-        return await self._in_turn(message, session, gathering, earlier, reading, log, seen)
+        return await self._in_turn(message, session, gathering, earlier, arrival, log, seen)
+
+    async def _read_again(
+        self,
+        message: InboundMessage,
+        session: Session,
+        arrival: int,
+        burst: tuple[str, ...],
+        reading: GateReading,
+        log: TurnLog,
+    ) -> tuple[GateReading, bool]:
+        """The gate's second reading, and whether an emergency or a wish to stop has come before its end."""
+        if message.kind is MessageKind.TEXT:
+            session.remember(message.text, self._parts.clock(), message.original_id)
+            session.unread.add(arrival)
+            with log.stage("reread"):
+                session.rereading = asyncio.ensure_future(self._second_reader.read(message.text, burst, reading))
+                reading = await session.rereading
+            session.unread.discard(arrival)
+        elif session.rereading is not None:  # a tap must not overtake the words before it
+            await asyncio.wait({session.rereading})
+        is_overtaken = arrival in session.dropped
+        session.dropped.discard(arrival)
+        return reading, is_overtaken
 
     async def _in_turn(
         self,
@@ -155,7 +175,7 @@ class Conversation:
         session: Session,
         gathering: Gathering,
         earlier: tuple[str, ...],
-        reading: GateReading,
+        arrival: int,
         log: TurnLog,
         seen: Dialogue | None,
     ) -> str:
@@ -164,13 +184,13 @@ class Conversation:
             async with session.lock:
                 with log.stage("gather"):
                     await gathering.settle()
-                if gathering.is_withdrawn or session.is_over:
+                if gathering.is_withdrawn or session.is_over or arrival <= session.stopped_through:
                     return "stopped"
                 if message.kind is MessageKind.TEXT:
                     message = replace(message, text=gathering.text)
                 if session.gathering is gathering:
                     session.gathering = None  # its words are not kept any longer than the turn's
-                return await self._reply(message, session, earlier, reading, log, seen)
+                return await self._reply(message, session, earlier, log, seen, about_emergency=gathering.about_emergency)
 
     async def _refused(self, message: InboundMessage, session: Session) -> str | None:
         """Refuse what is too much, and say it once; None if the message may go on."""
@@ -185,15 +205,16 @@ class Conversation:
             await self._notify(_REFUSED[verdict], message, session)
         return "refused"
 
-    def _gathering(self, message: InboundMessage, session: Session) -> Gathering | None:
+    def _gathering(self, message: InboundMessage, session: Session, *, about_emergency: bool) -> Gathering | None:
         """What this message begins; None if it belongs to one that still waits for more."""
         before = session.gathering
-        if message.kind is MessageKind.TEXT and before is not None and before.takes(message):
+        if message.kind is MessageKind.TEXT and before is not None and before.takes(message, about_emergency=about_emergency):
             return None
         if before is not None:
             before.close()
         waits = message.kind is MessageKind.TEXT and message.sender.platform is not Platform.CONSOLE
-        session.gathering = Gathering(message, self._parts.debounce_s if waits else 0.0, self._parts.clock)
+        quiet_s = self._parts.debounce_s if waits else 0.0
+        session.gathering = Gathering(message, quiet_s, self._parts.clock, about_emergency=about_emergency)
         return session.gathering
 
     async def _reply(
@@ -201,22 +222,25 @@ class Conversation:
         message: InboundMessage,
         session: Session,
         earlier: tuple[str, ...],
-        reading: GateReading,
         log: TurnLog,
         seen: Dialogue | None,
+        *,
+        about_emergency: bool,
     ) -> str:
         admin = self._parts.admin
         if admin is not None and admin.takes(message):
             with log.stage("admin"):
                 await self._delivery.within_limit(admin.respond(message, known_language(message, session)))
             return "admin"
-        was_new, about_emergency = not session.met, reading.about is not None
+        was_new = not session.met
         with log.stage("greet"):
             consent = self._parts.consent
             if consent is None or message.sender.platform is Platform.CONSOLE:
                 await self._introduce(message, session)
             else:
                 language = language_of(message, session)
+                if message.kind is MessageKind.TEXT:
+                    session.language_prior = session.language_prior or language  # a tap tells no language
                 admitted = await consent.admit(message, session, language, about_emergency=about_emergency)
                 if isinstance(admitted, Notice):
                     self._parts.tally.note(admitted, message.sender.platform)
@@ -227,7 +251,9 @@ class Conversation:
                 was_new = was_new and message.kind is MessageKind.TEXT
         reader = self._delivery.reader(message, session, is_new=was_new)
         channel = self._delivery.channel(message.sender.platform)
-        async with self._streams.open(channel, message.sender, reader, about_emergency=about_emergency) as stream:
+        async with self._streams.open(
+            channel, message.sender, reader, about_emergency=about_emergency, unwanted=lambda: session.is_over
+        ) as stream:
             with log.stage("answer"):
                 turn = Turn(
                     message=message, session=session, earlier=earlier, stream=stream, seen=seen,
@@ -258,6 +284,7 @@ class Conversation:
             session.intake = None
         elif message.kind is MessageKind.TEXT:
             session.keep_pending(self._withdrawn(message, session), now)
+        session.dropped |= session.unread  # what it has overtaken is not answered
         repeated = session.note_escalation(red_flag, now)
         language = language_of(message, session)
         session.language_prior = language  # the next word may be too short to tell

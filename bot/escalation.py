@@ -52,7 +52,7 @@ def emergency_numbers_message(
 ) -> OutboundMessage:
     """The numbers of the patient's country that answer now, the emergency number first; arguments as of `escalation_message`."""
     wording = _Wording(language=language, country=country, now=now, catalog=catalog, directory=directory)
-    told = [wording.text("emergency_numbers")]
+    told = [_with_local_number(wording, wording.text("emergency_numbers"))]
     for kind in _OFFERED:
         lines = wording.open_lines(kind)
         if lines:
@@ -102,7 +102,7 @@ class _Wording:
         """The lines that answer now; in Spanish without a country, one line a country; empty when there is none."""
         if self.home:
             return "; ".join(self.line(line) for line in self.directory.open_lines(self.home, kind, self.now))
-        if self.language is Language.ITALIAN:
+        if self.language is Language.ITALIAN or self.country:
             return ""
         rows = []
         for code in self.directory.countries:
@@ -113,11 +113,15 @@ class _Wording:
         return ";".join(rows)
 
 
-def _call_now(wording: _Wording, red_flag: RedFlag) -> tuple[str, ...]:
-    first = wording.text("escalation.call_now")
+def _with_local_number(wording: _Wording, first: str) -> str:
     is_abroad = wording.country is not None or wording.language is Language.SPANISH
     if is_abroad and not wording.directory.knows_emergency_number(wording.country):
-        first += " " + wording.text("escalation.local_number")
+        return first + " " + wording.text("escalation.local_number")
+    return first
+
+
+def _call_now(wording: _Wording, red_flag: RedFlag) -> tuple[str, ...]:
+    first = _with_local_number(wording, wording.text("escalation.call_now"))
     body = wording.text("escalation.call_now.body_other" if red_flag.third_person else "escalation.call_now.body")
     return (first, body, *_silent(wording))
 

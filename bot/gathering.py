@@ -16,17 +16,21 @@ class Gathering:
 
     Args:
         first: The first of them.
+        about_emergency: Whether it asks about a condition that can be an emergency; whether any of them does, later on.
         quiet_s: Seconds without another message after which they are complete.
         clock: Seconds that never go back.
     """
 
-    def __init__(self, first: InboundMessage, quiet_s: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, first: InboundMessage, quiet_s: float, clock: Callable[[], float], *, about_emergency: bool = False
+    ) -> None:
         self._quiet_s = quiet_s
         self._clock = clock
         self._began = self._last = clock()
         self._parts = {first.original_id: first.text}
         self._closed = asyncio.Event()
         self.is_withdrawn = False
+        self.about_emergency = about_emergency
 
     def __repr__(self) -> str:
         return "Gathering()"
@@ -41,15 +45,16 @@ class Gathering:
         """All of it, a message a line."""
         return "\n".join(self._parts.values())
 
-    def takes(self, message: InboundMessage) -> bool:
+    def takes(self, message: InboundMessage, *, about_emergency: bool = False) -> bool:
         """Add a message if it belongs to the others; an edited one replaces what it was (H03)."""
         now = self._clock()
         if self._closed.is_set() or now - self._last > self._quiet_s:
             return False
+        if len(self._parts) >= _MOST_PARTS or len(self.text) + len(message.text) >= _MOST_CHARACTERS:
+            return False
         self._parts[message.original_id] = message.text
+        self.about_emergency |= about_emergency
         self._last = now
-        if len(self._parts) >= _MOST_PARTS or len(self.text) > _MOST_CHARACTERS:
-            self.close()
         return True
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from bot.outcomes import Notice, Topic
 from bot.parts import Parts
 from bot.sessions import Session, key_of
 from channels.messages import InboundMessage, MessageKind, Platform
-from channels.opt_out import is_opt_out
+from channels.opt_out import is_opt_in, is_opt_out
 from rag.intake_replies import read_reply
 
 
@@ -34,6 +34,11 @@ class Immediate:
             return commands.erases(message.text)
         return message.kind is MessageKind.TEXT and _opts_out(message, session)
 
+    def passes_limits(self, message: InboundMessage, session: Session) -> bool:
+        """Whether a message is heard however much its writer has sent: who wants to be left alone or forgotten is."""
+        is_command = message.kind is MessageKind.COMMAND
+        return self.ends(message, session) or (is_command and commands.stops(message.text))
+
     async def act(self, message: InboundMessage, session: Session) -> str | None:
         """Do what the message asks for; None if it is nothing of this kind.
 
@@ -41,7 +46,9 @@ class Immediate:
             ChannelError: If the reply cannot be delivered.
         """
         if message.kind is MessageKind.TEXT:
-            return await self._leave_alone(message, session) if _opts_out(message, session) else None
+            if _opts_out(message, session):
+                return await self._leave_alone(message, session)
+            return await self._welcome_back(message, session) if _opts_in(message, session) else None
         if message.kind is not MessageKind.COMMAND:
             return None
         if commands.stops(message.text):
@@ -73,9 +80,15 @@ class Immediate:
 
     async def _leave_alone(self, message: InboundMessage, session: Session) -> str:
         notice = self._notice(Topic.OPTED_OUT, message, session)
-        if self._parts.consent is not None:
-            await self._parts.consent.opt_out(message)
+        if self._parts.consent is not None and not await self._parts.consent.opt_out(message):
+            return "notice"  # has been told
         await self._delivery.send(notice, message, session)
+        return "notice"
+
+    async def _welcome_back(self, message: InboundMessage, session: Session) -> str:
+        if self._parts.consent is not None:
+            await self._parts.consent.welcome_back(message)
+        await self._delivery.send(self._notice(Topic.START, message, session), message, session)
         return "notice"
 
     def _notice(self, topic: Topic, message: InboundMessage, session: Session) -> Notice:
@@ -83,6 +96,10 @@ class Immediate:
             commands.spoken_language(message.text) if message.kind is MessageKind.COMMAND and session.language is None else None
         )
         return Notice(topic=topic, language=spoken or language_of(message, session))
+
+
+def _opts_in(message: InboundMessage, session: Session) -> bool:
+    return message.sender.platform is Platform.WHATSAPP and session.intake is None and is_opt_in(message.text)
 
 
 def _opts_out(message: InboundMessage, session: Session) -> bool:

@@ -148,7 +148,7 @@ class Replier:
         if self._parts.answerer is None or kept.question is None:
             return Apology(language=turn.language)
         answerer, question = self._parts.answerer, kept.question
-        said = frozenset(item.place for sentence in kept.answer.sentences for item in sentence.evidence)
+        said = kept.told
 
         def work(**options: Any) -> tuple[AnsweringRun, Dialogue | None]:  # noqa: ANN401 - options of the answering line
             return answerer.answer(question, detail=detail, said=said, **options), turn.session.intake

@@ -17,6 +17,8 @@ from rag.models.protocols import Embedder
 __all__ = ["GateReading", "Level", "RedFlag", "RedFlagDataError", "SafetyGate"]
 
 _EARLIER = 2
+_MOST_BEFORE = 300  # characters of earlier messages that complete a new one for the second reading
+_MOST_READ = 1_500  # of a long message the second reading takes beginning and end; the rules read all of it
 _NAMED_SHARE = 0.5  # of a category that the second reading is not sure of, only the number is given, not its own words
 
 
@@ -107,11 +109,12 @@ class SafetyGate:
         first = first or GateReading()
         if self._classifier is None:
             return first
+        text = _shortened(text)
         suspicion = self._classifier.read(text)
         if first.red_flag is not None:
             overruled = suspicion.is_harmless and first.red_flag.level is not Level.CRISIS and not earlier
             return GateReading(about=first.red_flag.category) if overruled else first
-        before = "\n".join(message for message in earlier[-_EARLIER:] if message.strip())
+        before = "\n".join(message for message in earlier[-_EARLIER:] if message.strip())[-_MOST_BEFORE:]
         if not suspicion.is_urgent and before and text.strip() and not self._was_urgent(before):
             suspicion = self._classifier.read(f"{before}\n{text}")
         if not suspicion.is_urgent:
@@ -148,6 +151,11 @@ class SafetyGate:
             if any(not occurrence.past for occurrence in scene.occurrences.get(f"{category}.topic", ())):
                 return category
         return None
+
+
+def _shortened(text: str) -> str:
+    half = _MOST_READ // 2
+    return text if len(text) <= _MOST_READ else f"{text[:half]}\n{text[-half:]}"
 
 
 def _fires(rule: Rule, scene: Scene, *, asked: bool) -> bool:

@@ -9,6 +9,7 @@ from bot.telemetry import Telemetry
 
 _OVERRULE_LIMIT_S = 1.0  # a rule's emergency waits no longer for the second reading
 _LIMIT_S = 5.0
+_LONG = 600  # characters
 
 
 class ReadsTwice(Protocol):
@@ -24,8 +25,9 @@ class SecondReader:
     def __init__(self, gate: ReadsTwice, telemetry: Telemetry) -> None:
         self._gate = gate
         self._telemetry = telemetry
-        # One thread, so that the messages of a patient come out in the order in which they went in.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gate")
+        # Long messages take a second each: they keep nobody else's short one waiting.
+        self._long = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gate-long")
 
     async def read(self, text: str, burst: tuple[str, ...], first: GateReading) -> GateReading:
         """Read a message that the rules read as `first`; `burst` is what the patient wrote just before it, oldest first.
@@ -33,7 +35,8 @@ class SecondReader:
         What the rules took for an emergency does not queue behind other messages. Nothing that breaks here may take it away.
         """
         loop = asyncio.get_running_loop()
-        thread, limit_s = (None, _OVERRULE_LIMIT_S) if first.red_flag is not None else (self._thread, _LIMIT_S)
+        lane = self._thread if len(text) <= _LONG else self._long
+        thread, limit_s = (None, _OVERRULE_LIMIT_S) if first.red_flag is not None else (lane, _LIMIT_S)
         try:
             reading = loop.run_in_executor(thread, self._gate.reread, text, burst, first)
             return await asyncio.wait_for(reading, limit_s)
@@ -42,5 +45,6 @@ class SecondReader:
             return first
 
     def close(self) -> None:
-        """Let go of the thread; nothing is read any more."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        """Let go of the threads; nothing is read any more."""
+        for thread in (self._thread, self._long):
+            thread.shutdown(wait=False, cancel_futures=True)

@@ -5,7 +5,7 @@ import contextlib
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from rag.types import Answer, Interpretation, Mode, Population, Question
 
 MAX_TURNS = 15
 MAX_TURN_CHARACTERS = 4_000
+_MOST_HELD = 5
 _BURST_S = 60.0  # messages this close together are read by the gate as one
 _ESCALATION_REPEAT_S = 600.0
 
@@ -41,8 +42,13 @@ class HeldQuestion:
     """A question that waits for its writer's consent."""
 
     at: float
-    text: str = field(repr=False)
+    parts: Mapping[str, str] = field(repr=False)  # by the message's id: an edit replaces what it edits
     about_emergency: bool = False
+
+    @property
+    def text(self) -> str:
+        """All of it, a message a line."""
+        return "\n".join(self.parts.values())[:MAX_TURN_CHARACTERS]
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +59,7 @@ class KeptAnswer:
     number: str
     answer: Answer = field(repr=False)
     question: Question | None = field(repr=False)
+    told: frozenset[tuple[str, int]] = frozenset()  # places of evidence, also of the answers that this one adds to
     is_rated: bool = False
 
 
@@ -81,7 +88,10 @@ class Session:
     answering: asyncio.Future[Any] | None = field(default=None, repr=False)
     asked: Question | None = field(default=None, repr=False)  # what the answer that is about to be sent answers
     deletable: tuple[str, ...] = field(default=(), repr=False)
-    has_consented: bool | None = None  # None: not looked up yet
+    arrived: int = 0  # messages so far
+    unread: set[int] = field(default_factory=set)  # those that the second reading has not read yet
+    dropped: set[int] = field(default_factory=set)  # those of them that an emergency has overtaken
+    stopped_through: int = 0  # what arrived up to here is wanted no longer
     consent_asked: bool = False
     is_over: bool = False
     just_answered: bool = False
@@ -107,13 +117,12 @@ class Session:
         """The messages whose words are remembered."""
         return tuple(turn.message_id for turn in self.turns if turn.message_id)
 
-    def hold(self, text: str, now: float, *, about_emergency: bool) -> None:
+    def hold(self, text: str, now: float, message_id: str, *, about_emergency: bool) -> None:
         """Keep a question until its writer consents, behind what is held already."""
-        before = self.held
-        joined = f"{before.text}\n{text}" if before is not None else text
-        about = about_emergency or (before is not None and before.about_emergency)
-        at = before.at if before is not None else now
-        self.held = HeldQuestion(at=at, text=joined[:MAX_TURN_CHARACTERS], about_emergency=about)
+        before = self.held or HeldQuestion(at=now, parts={})
+        parts = {**before.parts, message_id: text[:MAX_TURN_CHARACTERS]}
+        parts = dict(list(parts.items())[-_MOST_HELD:])
+        self.held = HeldQuestion(at=before.at, parts=parts, about_emergency=about_emergency or before.about_emergency)
 
     def take_held(self) -> HeldQuestion | None:
         """The question that has waited for consent, once."""
@@ -122,8 +131,12 @@ class Session:
 
     def stop_answering(self) -> bool:
         """Stop the work on an answer, and what would be answered next; whether there was any."""
-        waits = self.gathering is not None and self.gathering.is_open
-        if waits and self.gathering is not None:
+        waits = self.waiting > 0 or bool(self.unread) or self.held is not None
+        self.held = None
+        self.dropped |= self.unread
+        if waits:
+            self.stopped_through = self.arrived
+        if self.gathering is not None:
             self.gathering.withdraw()
         if self.answering is None or self.answering.done():
             return waits
@@ -161,9 +174,13 @@ class Session:
     def keep_answer(self, answer: Answer, now: float, question: Question | None = None) -> str:
         """Keep an answer in place of the one before, and give the number by which its proof is asked for.
 
+        One to the same question adds to what has been told already.
+
         The number is like no other, also after this session: an old button must never show the proof of a newer answer.
         """
-        self.kept = KeptAnswer(now, str(secrets.randbelow(10**15)), answer, question)
+        before = self.kept.told if self.kept is not None and question is self.kept.question is not None else frozenset()
+        told = before | {item.place for sentence in answer.sentences for item in sentence.evidence}
+        self.kept = KeptAnswer(now, str(secrets.randbelow(10**15)), answer, question, told)
         return self.kept.number
 
     def kept_of(self, number: str) -> KeptAnswer | None:
@@ -249,6 +266,11 @@ class Sessions:
         session.last_seen = now
         self._sessions.move_to_end(key)
         return session
+
+    def drop_all(self, platform: Platform, identity: str) -> None:
+        """Forget a patient in every chat."""
+        for key in [key for key in self._sessions if key[0] is platform and key[2] == identity]:
+            self.drop(key)
 
     def drop(self, key: SessionKey) -> None:
         """Forget a patient altogether; what is under way for the patient is stopped."""

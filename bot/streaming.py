@@ -60,6 +60,7 @@ class AnswerStream:
         begin: Finds, in a thread, how the answer to a question begins, and gives what words it from there.
         telemetry: Told what could not be shown.
         pace: How eagerly sentences are shown; None shows nothing before the answer is complete.
+        unwanted: Turns true when the patient wants to read nothing more of it.
     """
 
     channel: Channel
@@ -67,6 +68,7 @@ class AnswerStream:
     begin: Callable[[Question], Compose] = field(repr=False)
     telemetry: Telemetry
     pace: Pace | None
+    unwanted: Callable[[], bool] = lambda: False
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, init=False, repr=False)
     _news: asyncio.Event = field(default_factory=asyncio.Event, init=False, repr=False)
     _closed: asyncio.Event = field(default_factory=asyncio.Event, init=False, repr=False)
@@ -122,11 +124,16 @@ class AnswerStream:
             DeliveryFailed: If the messenger refuses the message for good or may not have received it.
         """
         await self.settle()
+        if self.unwanted():
+            return
         if self._shown is None:
             await self.channel.send(self.to, message)
             return
         message = continued(self._shown, message)
-        if await self._change_at_last(message):
+        is_changed = await self._change_at_last(message)
+        if self.unwanted():
+            return
+        if is_changed:
             await self.channel.send_rest(self.to, message)
         else:
             await self.channel.send(self.to, unshown(self._shown, message))
@@ -191,6 +198,8 @@ class AnswerStream:
             if self._handle is None or self.pace is None or self._not_before > give_up_at:
                 return False
             await asyncio.sleep(self._not_before - time.monotonic())
+            if self.unwanted():
+                return False
             if await self._change(message, self.pace):
                 return True
         return False
@@ -223,7 +232,15 @@ class Streams:
     extractive: bool = False
     paces: Mapping[Platform, Pace] = field(default_factory=lambda: PACES)
 
-    def open(self, channel: Channel, to: Patient, reader: Reader, *, about_emergency: bool) -> AnswerStream:
+    def open(
+        self,
+        channel: Channel,
+        to: Patient,
+        reader: Reader,
+        *,
+        about_emergency: bool,
+        unwanted: Callable[[], bool] = lambda: False,
+    ) -> AnswerStream:
         """A stream to one patient; used as a context manager, so that nothing goes on when a turn ends early."""
 
         def begin(question: Question) -> Compose:
@@ -231,4 +248,4 @@ class Streams:
             return partial(self.renderer.begin, opening, reader)
 
         pace = self.paces.get(to.platform)
-        return AnswerStream(channel=channel, to=to, begin=begin, telemetry=self.telemetry, pace=pace)
+        return AnswerStream(channel=channel, to=to, begin=begin, telemetry=self.telemetry, pace=pace, unwanted=unwanted)

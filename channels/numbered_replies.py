@@ -1,6 +1,7 @@
 """Buttons for messengers without buttons: the choices are numbered, and a reply with the number or the label counts as a tap."""
 
 import time
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
@@ -54,4 +55,5 @@ def numbered_lines(hint: str, buttons: Sequence[Button], template: str = "{numbe
 
 
 def _bare(text: str) -> str:
-    return text.strip().strip(".,;:!?¡¿)(«»\"'").strip().casefold()
+    decomposed = unicodedata.normalize("NFKD", text.strip().strip(".,;:!?¡¿)(«»\"'").strip().casefold())
+    return "".join(sign for sign in decomposed if not unicodedata.combining(sign))

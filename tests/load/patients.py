@@ -145,6 +145,5 @@ _ANY = {"n": "\0", "k": "\0"}
 
 
 def _pattern(templates: Sequence[str]) -> re.Pattern[str]:
-    """Matches the first paragraph of a text of the bot, whatever stands for its values."""
-    openings = [template.split("\n\n")[0] for template in templates]
-    return re.compile("|".join(re.escape(opening).replace("\0", r"\S+").replace("\x00", r"\S+") for opening in openings))
+    """Matches a text of the bot by its words before the first value, such as a number."""
+    return re.compile("|".join(re.escape(template.partition("\0")[0]) for template in templates))

@@ -192,11 +192,20 @@ async def measure(users: int, *, real: bool) -> Report:
     async with scene(users, report, real=real) as playing:
         await meet(playing)
         await ask_at_once(playing, Patient(users + 1_000))
+        tell_trouble(playing)
         OUT.print(f"memory of the bot: {playing.bot.memory_bytes('VmHWM') / 2**20:.0f} MB at most")
     async with scene(users, report, real=real, queue_limit=3 * users, total_limit=1_000_000) as playing:
         await meet(playing)
         await ask_in_a_row(playing)
+        tell_trouble(playing)
     return report
+
+
+def tell_trouble(playing: Scene) -> None:
+    """Print what the bot logged as gone wrong, and how often."""
+    failed = [event for event in playing.bot.events if event.get("level") in ("warning", "error")]
+    for words, number in Counter(f"{one['event']} {one.get('error', '')} {one.get('where', '')}" for one in failed).items():
+        OUT.print(f"the bot's log: {number} times {words}")
 
 
 def tell(report: Report, *, real: bool) -> bool:

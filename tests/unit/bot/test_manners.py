@@ -398,3 +398,130 @@ async def test_several_pictures_at_once_are_told_once_that_only_text_is_read_h15
     await bench.meet()
     sent = await bench.hear(*(inbound("", kind=MessageKind.UNREADABLE) for _ in range(3)))
     assert len(sent) == 1
+
+
+class TestFaultsOnceSeen:
+    """What an adversarial reader of the running bot found."""
+
+    async def test_the_emergency_line_stands_when_the_second_message_of_a_burst_names_the_condition(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), debounce_s=0.3)
+        await bench.meet()
+        (shown,) = await bench.hear("Buongiorno", "cos'è l'infarto?")
+        assert shown.startswith("Se sta succedendo adesso")
+
+    async def test_what_an_emergency_overtakes_is_not_answered(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), debounce_s=0.3)
+        await bench.meet()
+        slow = asyncio.Event()
+
+        async def read(text: str, burst: tuple[str, ...], first: Any) -> Any:
+            if first.red_flag is None:
+                await slow.wait()
+            return first
+
+        bench.conversation._second_reader.read = read  # type: ignore[method-assign]
+        await bench.conversation.receive(inbound("quanto dura l'influenza?"))
+        await bench.conversation.receive(inbound("ho male al petto"))
+        await bench.channel.wait_sent(1)
+        slow.set()
+        await bench.conversation.idle()
+        assert len(bench.channel.sent) == 1
+        assert bench.answerer.questions == []
+
+    async def test_messages_about_abuse_can_be_deleted_before_any_consent(self, make: Make) -> None:
+        gate = ScriptedGate({"mi picchia": red_flag(category="abuse", level=Level.ABUSE)})
+        bench = make(gate=gate, consent=asking())
+        await bench.hear(inbound("mi picchia", message_id="42:7"))
+        (told,) = await bench.hear(tap(WIPE_PAYLOAD))
+        assert told == "Fatto."
+        assert "42:7" in bench.channel.deleted
+
+    async def test_erasing_reaches_every_chat_of_the_patient(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), consent=asking())
+        await bench.hear(QUESTION, tap(ACCEPT_PAYLOAD))
+        await bench.hear(inbound(QUESTION, chat="-100", is_group=True))
+        await bench.hear(command("/dimentica"))
+        assert bench.sessions.touch((TG, "-100", "42")).earlier() == ()
+        (asked,) = await bench.hear(inbound(QUESTION, chat="-100", is_group=True))
+        assert "sistema automatico" in asked
+
+    @pytest.mark.parametrize(
+        "yes",
+        [
+            "accetto grazie",
+            "ok grazie",
+            "sì va bene",
+            "accetto, sono maggiorenne",
+            "👍",
+            "👍🏽",
+            "1",
+            "Accetto!",
+            "acepto, gracias",
+        ],
+    )
+    async def test_a_yes_is_understood_however_it_is_worded(self, make: Make, yes: str) -> None:
+        bench = make(answer(sentence("Riposo.")), consent=asking())
+        await bench.hear(QUESTION)
+        assert await bench.hear(yes) == ["Riposo."]
+
+    @pytest.mark.parametrize("text", ["non accetto", "no grazie", "NO", "2"])
+    async def test_a_no_is_a_no(self, make: Make, text: str) -> None:
+        bench = make(consent=asking())
+        await bench.hear(QUESTION)
+        (told,) = await bench.hear(text)
+        assert "cancellato" in told
+
+    @pytest.mark.parametrize(
+        "text", ["non so se accetto", "che cosa devo accettare?", "ho male alla gamba, va bene il ghiaccio?"]
+    )
+    async def test_what_is_no_yes_is_held(self, make: Make, text: str) -> None:
+        bench = make(consent=asking())
+        await bench.hear(QUESTION)
+        (told,) = await bench.hear(text)
+        assert "accordo" in told
+        assert bench.answerer.questions == []
+
+    async def test_a_yes_and_a_question_in_one_burst_answer_both(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), consent=asking(), debounce_s=0.2)
+        await bench.hear(QUESTION)
+        assert await bench.hear("accetto", "e per la tosse?") == ["Riposo."]
+        assert bench.answerer.questions[0].text == f"{QUESTION}\ne per la tosse?"
+
+    async def test_an_edit_replaces_what_is_held(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), consent=asking())
+        await bench.hear(inbound("tosse?", message_id="1"))
+        await bench.hear(inbound("raffreddore?", message_id="1:9", original_id="1", is_edit=True))
+        await bench.hear(tap(ACCEPT_PAYLOAD))
+        assert [question.text for question in bench.answerer.questions] == ["raffreddore?"]
+
+    async def test_stopping_takes_back_what_is_held_and_what_waits(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), consent=asking())
+        await bench.hear(QUESTION)
+        (told,) = await bench.hear(command("/annulla"))
+        assert "mi fermo" in told.lower()
+        (given,) = await bench.hear(tap(ACCEPT_PAYLOAD))
+        assert "Mi scriva" in given
+
+    async def test_all_that_waits_behind_a_stopped_answer_is_stopped_too(self, make: Make) -> None:
+        bench = make(answer(sentence("Riposo.")), delay_s=0.5)
+        await bench.meet()
+        for text in (QUESTION, "e la tosse?", "e il raffreddore?"):
+            await bench.conversation.receive(inbound(text))
+        while not bench.answerer.questions:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        sent = await bench.hear(command("/annulla"))
+        assert len(sent) == 1
+        assert len(bench.answerer.questions) == 1
+
+    async def test_a_spanish_patient_keeps_the_language_without_a_hint(self, make: Make) -> None:
+        bench = make(consent=asking())
+        await bench.hear(inbound("¿Qué hago con la fiebre de mi hija pequeña?", locale_hint="en"))
+        (told,) = await bench.hear(tap(DECLINE_PAYLOAD, locale_hint="en"))
+        assert "borré" in told
+
+    async def test_numbers_and_stop_again_and_again_are_limited(self, make: Make) -> None:
+        limits = PatientLimits(a_minute=3, in_all_a_minute=1000, clock=lambda: 0.0)
+        bench = make(limits=limits)
+        sent = await bench.hear(*(command("/emergenza") for _ in range(10)))
+        assert len(sent) == 4

@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from bot.outcomes import Notice, Proof, Topic
 from bot.follow_ups import read_follow_up
+from bot.outcomes import Notice, Proof, Topic
 from bot.proof import asks_why, prove
 from bot.renderer import Reader, Renderer
 from bot.sessions import Session
