@@ -158,15 +158,15 @@ class Conversation:
         """The gate's second reading, and whether an emergency or a wish to stop has come before its end."""
         if message.kind is MessageKind.TEXT:
             session.remember(message.text, self._parts.clock(), message.original_id)
-            session.unread.add(arrival)
+            session.unread |= {arrival}
             with log.stage("reread"):
                 session.rereading = asyncio.ensure_future(self._second_reader.read(message.text, burst, reading))
                 reading = await session.rereading
-            session.unread.discard(arrival)
+            session.unread -= {arrival}
         elif session.rereading is not None:  # a tap must not overtake the words before it
             await asyncio.wait({session.rereading})
         is_overtaken = arrival in session.dropped
-        session.dropped.discard(arrival)
+        session.dropped -= {arrival}
         return reading, is_overtaken
 
     async def _in_turn(
@@ -265,6 +265,8 @@ class Conversation:
             self._parts.tally.note(outcome, message.sender.platform, self._replier.mode(session))
             with log.stage("render"):
                 number = self._keep(outcome, session)
+                if number is not None:
+                    self._parts.sessions.note_kept(key_of(message))
                 reader = replace(reader, country=session.country, answer_number=number)
                 rendered = self._parts.renderer.render(outcome, reader, about_emergency=about_emergency)
             with log.stage("send"):

@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+import math
 import secrets
 import time
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from bot.gathering import Gathering
@@ -18,7 +20,11 @@ from rag.types import Answer, Interpretation, Mode, Population, Question
 
 MAX_TURNS = 15
 MAX_TURN_CHARACTERS = 4_000
+_NONE_YET: Mapping[str, float] = MappingProxyType({})
 _MOST_HELD = 5
+_MOST_KEPT = 5_000  # answers, of some 10 kB each
+_SWEEP_EVERY_S = 5.0
+_SLICE = 500  # sessions looked at before others get their turn
 _BURST_S = 60.0  # messages this close together are read by the gate as one
 _ESCALATION_REPEAT_S = 600.0
 
@@ -73,7 +79,7 @@ class Session:
     """
 
     last_seen: float = field(repr=False)
-    turns: deque[_Turn] = field(default_factory=lambda: deque(maxlen=MAX_TURNS), repr=False)
+    turns: tuple[_Turn, ...] = field(default=(), repr=False)
     language: Language | None = field(default=None, repr=False)
     language_prior: Language | None = field(default=None, repr=False)
     country: str | None = field(default=None, repr=False)
@@ -89,8 +95,8 @@ class Session:
     asked: Question | None = field(default=None, repr=False)  # what the answer that is about to be sent answers
     deletable: tuple[str, ...] = field(default=(), repr=False)
     arrived: int = 0  # messages so far
-    unread: set[int] = field(default_factory=set)  # those that the second reading has not read yet
-    dropped: set[int] = field(default_factory=set)  # those of them that an emergency has overtaken
+    unread: frozenset[int] = frozenset()  # those that the second reading has not read yet
+    dropped: frozenset[int] = frozenset()  # those of them that an emergency has overtaken
     stopped_through: int = 0  # what arrived up to here is wanted no longer
     consent_asked: bool = False
     is_over: bool = False
@@ -99,13 +105,20 @@ class Session:
     waiting: int = 0
     told_to_slow_down: bool = False
     only_text_at: float | None = None  # when it was last said that only text is read
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    _lock: asyncio.Lock | None = field(default=None, repr=False)
     escalations: int = 0
-    escalated: dict[str, float] = field(default_factory=dict, repr=False)
+    escalated: Mapping[str, float] = field(default_factory=lambda: _NONE_YET, repr=False)
+
+    @property
+    def lock(self) -> asyncio.Lock:
+        """Keeps the patient's turns in order."""
+        if self._lock is None:
+            self._lock = asyncio.Lock()
+        return self._lock
 
     def remember(self, text: str, now: float, message_id: str = "") -> None:
         """Add a turn; the oldest goes when there are too many."""
-        self.turns.append(_Turn(now, text[:MAX_TURN_CHARACTERS], message_id))
+        self.turns = (*self.turns, _Turn(now, text[:MAX_TURN_CHARACTERS], message_id))[-MAX_TURNS:]
 
     def learn(self, interpretation: Interpretation) -> None:
         """Note in which language, and whom, the patient's last question was about."""
@@ -200,12 +213,12 @@ class Session:
         last = self.escalated.get(red_flag.category)
         if last is not None and now - last < _ESCALATION_REPEAT_S:
             return True
-        self.escalated[red_flag.category] = now
+        self.escalated = {**self.escalated, red_flag.category: now}
         return False
 
     def forget(self) -> None:
         """Drop the conversation; the language, country and mode that the patient chose stay."""
-        self.turns.clear()
+        self.turns = ()
         self.pending = self.held = self.language_prior = self.population = self.kept = self.intake = None
         self.gathering = self.asked = self.rereading = None
         self.deletable = ()
@@ -213,8 +226,7 @@ class Session:
 
     def forget_before(self, then: float) -> None:
         """Drop every word written, and an answer given, before `then`."""
-        while self.turns and self.turns[0].at <= then:
-            self.turns.popleft()
+        self.turns = tuple(turn for turn in self.turns if turn.at > then)
         if self.pending is not None and self.pending.at <= then:
             self.pending = None
         if self.held is not None and self.held.at <= then:
@@ -250,6 +262,7 @@ class Sessions:
         self._clock = clock
         self._sessions: OrderedDict[SessionKey, Session] = OrderedDict()
         self._opened = asyncio.Event()
+        self._kept: OrderedDict[SessionKey, None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -266,6 +279,15 @@ class Sessions:
         session.last_seen = now
         self._sessions.move_to_end(key)
         return session
+
+    def note_kept(self, key: SessionKey) -> None:
+        """A session keeps an answer: of all that do, the latest few thousand; a tap on an older one gets a polite sentence."""
+        self._kept[key] = None
+        self._kept.move_to_end(key)
+        if len(self._kept) > _MOST_KEPT:
+            session = self._sessions.get(self._kept.popitem(last=False)[0])
+            if session is not None:
+                session.kept = None
 
     def drop_all(self, platform: Platform, identity: str) -> None:
         """Forget a patient in every chat."""
@@ -286,22 +308,39 @@ class Sessions:
         Returns:
             Seconds until something else will be, None when nothing is kept.
         """
-        then = self._clock() - self._idle_s
-        for key, session in list(self._sessions.items()):
-            if session.last_seen <= then:
-                del self._sessions[key]
-            else:
-                session.forget_before(then)
-        if not self._sessions:
-            return None
-        return max(0.0, min(session.oldest() for session in self._sessions.values()) - then)
+        return self._due_in(list(self._sweep(self._clock() - self._idle_s)))
 
     async def purge_forever(self) -> None:
-        """Drop sessions and turns at the moment they become too old, whether anybody writes or not."""
+        """Drop sessions and turns before they become too old, whether anybody writes or not; others get their turn meanwhile."""
+        pause_s = min(_SWEEP_EVERY_S, self._idle_s / 100)
         while True:
-            due_s = self.purge()
+            oldest = []
+            for moment in self._sweep(self._clock() - self._idle_s + pause_s):
+                oldest.append(moment)
+                await asyncio.sleep(0)
+            due_s = self._due_in(oldest)
             if due_s is None:
                 self._opened.clear()
                 await self._opened.wait()
             else:
-                await asyncio.sleep(due_s + 0.05)
+                await asyncio.sleep(max(pause_s / 2, due_s - pause_s))
+
+    def _sweep(self, then: float) -> Iterator[float]:
+        """Drop what was written, or touched last, before `then`; gives the oldest moment of each slice of what stays."""
+        oldest = math.inf
+        for number, (key, session) in enumerate(list(self._sessions.items()), start=1):
+            if session.last_seen <= then:
+                self._sessions.pop(key, None)
+            else:
+                session.forget_before(then)
+                oldest = min(oldest, session.oldest())
+            if number % _SLICE == 0:
+                yield oldest
+                oldest = math.inf
+        yield oldest
+
+    def _due_in(self, oldest: Sequence[float]) -> float | None:
+        if not self._sessions:
+            return None
+        earliest = min(oldest, default=math.inf)
+        return max(0.0, earliest + self._idle_s - self._clock()) if earliest < math.inf else 0.0

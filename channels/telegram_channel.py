@@ -88,6 +88,8 @@ class TelegramChannel:
         self._menu = checked_menu(command_menu or {})
         self._polls = PollingRequest(connection_pool_size=1)
         builder = ApplicationBuilder().token(token).base_url(api_base_url or _OFFICIAL_API).get_updates_request(self._polls)
+        # More connections than these make each request slower: the pool looks at all of them.
+        builder = builder.connection_pool_size(32).pool_timeout(30.0)
         self._application: Application[Any, Any, Any, Any, Any, Any] = builder.updater(None).job_queue(None).build()
         self._application.add_handler(TypeHandler(Update, self._on_polled))
         self._application.add_error_handler(_log_failed_update)

@@ -118,7 +118,7 @@ class TelegramSender:
 
     def _raise_unless_unchanged(self, address: str, error: TelegramError) -> None:
         if isinstance(error, RetryAfter):
-            self._floods.note(address, _seconds(error.retry_after))
+            self._floods.note(address, min(_seconds(error.retry_after), _LONGEST_WAIT_S))
         if "message is not modified" not in str(error).lower():
             raise _edit_failure(error) from None
 
@@ -158,7 +158,8 @@ class TelegramSender:
     ) -> int:
         formatted = True
         for attempt in range(1, _TRIES + 1):
-            await self._sit_out(address)
+            if not insist:  # an emergency is at least tried at once
+                await self._sit_out(address)
             try:
                 return await self._send_text(address, part, keyboard, formatted=formatted)
             except TelegramError as error:

@@ -42,7 +42,10 @@ class TwilioTransport:
     def __init__(self, api_base_url: str | None, timeout_s: float) -> None:
         from twilio.http.async_http_client import AsyncTwilioHttpClient
 
-        self._client = AsyncTwilioHttpClient()
+        self._client = AsyncTwilioHttpClient(pool_connections=False)
+        # Each request has a connection of its own: a kept one may have been closed at the other end, and then nobody knows
+        # whether Twilio took the message.
+        self._client.session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True))
         self._api_base_url = api_base_url
         self._timeout_s = timeout_s
 
@@ -55,7 +58,10 @@ class TwilioTransport:
             credentials = base64.b64encode(":".join(auth).encode()).decode()
             options["headers"] = {**(options.get("headers") or {}), "Authorization": f"Basic {credentials}"}
         options["timeout"] = options.get("timeout") or self._timeout_s
-        return await self._client.request(method, url, **options)
+        try:
+            return await self._client.request(method, url, **options)
+        finally:
+            self._client._test_only_last_request = None  # noqa: SLF001 - the library keeps number and text for its own tests
 
     async def close(self) -> None:
         """Close the connections."""

@@ -6,7 +6,7 @@ The lists are data: `locales/{it,es}/paraphrases.toml` beside `alignment.toml`, 
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -14,6 +14,7 @@ from locales.language import Language
 from rag.claims import ClaimWords, words_of
 from rag.text import fold, stem
 
+_MOST_PAIRS = 50_000  # of words, whose kinship is remembered
 _MIN_ROOT = 5  # letters that two words of one family share at least: gastr-ite and gastr-oenterite end otherwise
 _NEGATES = "!"
 _GOVERNS = " >"
@@ -90,7 +91,7 @@ class ParaphraseWords:
         self.suffixes = {word: sign for sign, forms in data["suffixes"].items() for word in forms.split()}
         self.copulas = frozenset(data["copulas"].split())
         self._endings = frozenset(data["endings"].split())
-        self._related: dict[tuple[str, str], bool] = {}
+        self._of_family = lru_cache(maxsize=_MOST_PAIRS)(self._of_one_family)
         self._phrases = Phrases()
         for form, meaning in _meanings(language, base, data):
             self._add(form, meaning)
@@ -130,10 +131,7 @@ class ParaphraseWords:
         """Whether two words are forms of one word, or of one family: regolare, regolarità."""
         if word == other:
             return True
-        pair = (word, other) if word < other else (other, word)
-        if pair not in self._related:
-            self._related[pair] = self._of_one_family(*pair)
-        return self._related[pair]
+        return self._of_family(*((word, other) if word < other else (other, word)))
 
     def _of_one_family(self, word: str, other: str) -> bool:
         if stem(word, self.language) == stem(other, self.language) and self.claims.may_inflect(word, other):

@@ -644,3 +644,10 @@ async def test_h41_at_debug_neither_token_nor_words_nor_person_are_logged(log: i
             await TelegramChannel("999:another-token", api_base_url=api.base_url).start(inbox.receive)
     written = log.getvalue()
     assert not any(secret in written for secret in (api.token, "another-token", "dolore al petto", "424242", "Mario"))
+
+
+async def test_h05_an_emergency_does_not_wait_for_a_flood_to_end(api: BotApiDouble, channel: TelegramChannel) -> None:
+    channel._sender._floods.note("7", 60.0)
+    patient = Patient(platform=Platform.TELEGRAM, identity="7", address="7")
+    await asyncio.wait_for(channel.send(patient, OutboundMessage(paragraphs=("Chiami subito il 112.",), emphasis=True)), 5)
+    assert [sent.visible for sent in api.sent] == ["Chiami subito il 112."]

@@ -176,8 +176,9 @@ async def test_a_flood_wait_before_the_last_edit_is_waited_for(api: BotApiDouble
 
 
 async def test_a_flood_wait_beyond_all_patience_ends_in_one_message_with_the_rest(
-    api: BotApiDouble, telegram: TelegramChannel
+    api: BotApiDouble, telegram: TelegramChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("channels.telegram_sender._LONGEST_WAIT_S", 0.2)
     api.fail_next("editMessageText", 429, "Too Many Requests: retry after 3600", retry_after=3600)
     async with answering(telegram) as answer:
         await answer.say("Uno.", lambda: len(api.sent) == 1)
@@ -299,7 +300,9 @@ async def test_a_whole_answer_longer_than_a_message_edits_the_first_part_and_sen
     assert len(parts) == 3
     assert len(api.edits) == 1
     assert parts[0].startswith(f"Prima.\n\n{long[0]} {long[1]}")
-    assert " ".join(" ".join(parts).split()) == f"Prima. {' '.join(long)} • Febbre Chiusura."
+    assert [part.split()[-1] for part in parts] == ["1/3", "2/3", "3/3"]
+    said = [part.rsplit(maxsplit=1)[0] for part in parts]
+    assert " ".join(" ".join(said).split()) == f"Prima. {' '.join(long)} • Febbre Chiusura."
     assert [sent.buttons for _, sent in api.edits] == [[]]
     assert [sent.buttons for sent in api.sent[1:]] == [[], [("Perché?", "proof:1")]]
 
