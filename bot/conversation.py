@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from bot.delivery import Delivery
@@ -160,7 +161,8 @@ class Conversation:
             session.remember(message.text, self._parts.clock(), message.original_id)
             session.unread |= {arrival}
             with log.stage("reread"):
-                session.rereading = asyncio.ensure_future(self._second_reader.read(message.text, burst, reading))
+                again = self._second_reader.read(message.text, burst, reading, partial(self._tell_late, message, session))
+                session.rereading = asyncio.ensure_future(again)
                 reading = await session.rereading
             session.unread -= {arrival}
         elif session.rereading is not None:  # a tap must not overtake the words before it
@@ -168,6 +170,18 @@ class Conversation:
         is_overtaken = arrival in session.dropped
         session.dropped -= {arrival}
         return reading, is_overtaken
+
+    def _tell_late(self, message: InboundMessage, session: Session, reading: GateReading) -> None:
+        """An emergency that was found only after its message had gone on."""
+        if reading.red_flag is not None and not session.is_over:
+            self._spawn(self._escalate_late(reading.red_flag, message, session))
+
+    async def _escalate_late(self, red_flag: RedFlag, message: InboundMessage, session: Session) -> None:
+        session.stop_answering()
+        try:
+            await self._escalate(red_flag, message, session, self._parts.clock())
+        except Exception as error:  # noqa: BLE001 - nothing more can be said to this patient
+            self._parts.telemetry.failure("send_failed", error, patient=self._parts.telemetry.patient(message))
 
     async def _in_turn(
         self,

@@ -12,7 +12,7 @@ from bot.consent import ACCEPT_PAYLOAD, DECLINE_PAYLOAD, ConsentDesk
 from bot.escalation import ANSWER_PAYLOAD
 from bot.patient_limits import PatientLimits
 from bot.patient_registry import PatientRegistry
-from bot.safety import Level
+from bot.safety import GateReading, Level
 from channels.messages import InboundMessage, MessageKind, Platform
 from locales.language import Language
 from tests.builders import answer, evidence, inbound, patient, red_flag, sentence
@@ -414,7 +414,7 @@ class TestFaultsOnceSeen:
         await bench.meet()
         slow = asyncio.Event()
 
-        async def read(text: str, burst: tuple[str, ...], first: Any) -> Any:
+        async def read(text: str, burst: tuple[str, ...], first: Any, on_late: Any) -> Any:
             if first.red_flag is None:
                 await slow.wait()
             return first
@@ -525,3 +525,20 @@ class TestFaultsOnceSeen:
         bench = make(limits=limits)
         sent = await bench.hear(*(command("/emergenza") for _ in range(10)))
         assert len(sent) == 4
+
+
+async def test_an_emergency_that_is_found_too_late_for_its_turn_is_told_all_the_same(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.second_reading._LIMIT_S", 0.05)
+    bench = make(answer(sentence("Riposo.")))
+    await bench.meet()
+
+    def reread(text: str, earlier: tuple[str, ...], first: GateReading) -> GateReading:
+        time.sleep(0.3)
+        return GateReading(red_flag=red_flag())
+
+    bench.gate.reread = reread  # type: ignore[method-assign]
+    await bench.hear(QUESTION)
+    await bench.channel.wait_sent(2)
+    assert "Chiami subito" in bench.channel.texts()[-1]
