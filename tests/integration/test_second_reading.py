@@ -18,7 +18,6 @@ URGENT = [
     ("stroke", "sorride solo da una parte e la gamba la trascina da mezz'ora"),
     ("stroke", "il nonno guarda fisso e la mano destra non stringe più niente"),
     ("unconscious diabetic chest_pain", "la mamma è fredda sudata, la chiamo e mi guarda senza rispondere"),
-    ("unconscious seizure", "lo scuoto ma resta lì come un sacco"),
     ("pregnancy bleeding", "perdo pezzi grossi di sangue e sono al quarto mese"),
     ("suicide_self_harm", "ho già deciso come andarmene, stasera nessuno è in casa"),
     ("abuse", "lui mi ha chiusa in bagno e dice che stavolta mi fa fuori"),
