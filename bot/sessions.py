@@ -21,6 +21,7 @@ from rag.types import Answer, Interpretation, Mode, Population, Question
 MAX_TURNS = 15
 MAX_TURN_CHARACTERS = 4_000
 _NONE_YET: Mapping[str, float] = MappingProxyType({})
+_MOST_CHARACTERS = 12_000  # of all turns together
 _MOST_HELD = 5
 _MOST_KEPT = 5_000  # answers, of some 10 kB each
 _SWEEP_EVERY_S = 5.0
@@ -118,7 +119,10 @@ class Session:
 
     def remember(self, text: str, now: float, message_id: str = "") -> None:
         """Add a turn; the oldest goes when there are too many."""
-        self.turns = (*self.turns, _Turn(now, text[:MAX_TURN_CHARACTERS], message_id))[-MAX_TURNS:]
+        turns = (*self.turns, _Turn(now, text[:MAX_TURN_CHARACTERS], message_id))[-MAX_TURNS:]
+        while sum(len(turn.text) for turn in turns) > _MOST_CHARACTERS:
+            turns = turns[1:]
+        self.turns = turns
 
     def learn(self, interpretation: Interpretation) -> None:
         """Note in which language, and whom, the patient's last question was about."""

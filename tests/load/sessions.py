@@ -48,7 +48,8 @@ OUT = Console(soft_wrap=True)
 def open_one(sessions: Sessions, number: int, level: str, answer: bytes) -> None:
     """Open a session as a patient's first minutes leave it; every text is the patient's own copy."""
     identity = f"39333{number:07d}"
-    session = sessions.touch((Platform.WHATSAPP, f"whatsapp:+{identity}", identity))
+    key = (Platform.WHATSAPP, f"whatsapp:+{identity}", identity)
+    session = sessions.touch(key)
     session.met, session.country = True, "IT"
     now = time.monotonic()
     session.remember(f"Buongiorno {number}", now)
@@ -58,6 +59,7 @@ def open_one(sessions: Sessions, number: int, level: str, answer: bytes) -> None
     session.language_prior = Language.ITALIAN
     if level == "answered":
         _keep(session, pickle.loads(answer), now)  # noqa: S301 - made above, in this very process
+        sessions.note_kept(key)
 
 
 def _keep(session: Session, answer: Answer, now: float) -> None:

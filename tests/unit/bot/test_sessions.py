@@ -25,9 +25,10 @@ def test_one_person_in_two_chats_has_two_sessions() -> None:
 def test_only_the_last_turns_are_kept_and_none_longer_than_the_limit() -> None:
     session = Session(last_seen=0)
     for number in range(20):
-        session.remember(f"{number:02d}" + "a" * 5000, number)
+        session.remember(f"{number:02d}" + "a" * 100, number)
     assert len(session.earlier()) == 15
     assert session.earlier()[0].startswith("05")
+    session.remember("b" * 5000, 20)
     assert max(map(len, session.earlier())) == MAX_TURN_CHARACTERS
 
 
@@ -159,3 +160,21 @@ def test_after_an_emergency_no_answer_was_just_given() -> None:
     session = Session(last_seen=0, just_answered=True)
     session.note_escalation(red_flag(), 0)
     assert not session.just_answered
+
+
+def test_long_messages_push_older_ones_out() -> None:
+    session = Session(last_seen=0)
+    for number in range(15):
+        session.remember(f"{number} " + "x" * 5_000, 0.0)
+    assert sum(map(len, session.earlier())) <= 12_000
+    assert session.earlier()[-1].startswith("14")
+
+
+def test_of_many_kept_answers_the_latest_stay() -> None:
+    sessions = Sessions(limit=6_000)
+    keys = [(Platform.TELEGRAM, str(number), str(number)) for number in range(5_001)]
+    for key in keys:
+        sessions.touch(key).keep_answer(answer(), 0.0)
+        sessions.note_kept(key)
+    assert sessions.touch(keys[0]).kept_answer() is None
+    assert sessions.touch(keys[-1]).kept_answer() is not None
