@@ -28,6 +28,7 @@ TWILIO = {
     "whatsapp_from": "+390200000000",
     "public_base_url": "https://bot.esempio.it",
     "human_contact": "+390200000001",
+    "hash_key": "a key for hashes, long enough",
 }
 
 
@@ -52,6 +53,12 @@ def test_a_real_whatsapp_account_without_a_person_to_turn_to_is_refused(publishe
     with pytest.raises(StartRefused, match="SALUS_HUMAN_CONTACT"):
         assemble(published_home, **lonely, allow_unreviewed=True)
     assert assemble(published_home, **lonely, allow_unreviewed=True, twilio_api_base_url="http://127.0.0.1:1")
+
+
+def test_a_real_whatsapp_account_that_a_restart_would_make_forget_a_stop_is_refused(published_home: Path) -> None:
+    forgetful = {name: value for name, value in TWILIO.items() if name != "hash_key"}
+    with pytest.raises(StartRefused, match="SALUS_HASH_KEY"):
+        assemble(published_home, **forgetful, allow_unreviewed=True)
 
 
 def test_an_address_that_only_looks_like_this_machine_is_a_real_account(published_home: Path) -> None:
@@ -126,6 +133,7 @@ async def test_sigterm_ends_the_process_with_success_h09(tmp_path: Path) -> None
             "SALUS_HOME": str(tmp_path / "home"),
             "SALUS_PORT": "0",
             "SALUS_GENERATOR": "none",
+            "SALUS_CONSENT": "false",
             "SALUS_TELEGRAM_TOKEN": telegram.token,
             "SALUS_TELEGRAM_API_BASE_URL": telegram.base_url,
             "SALUS_TELEGRAM_WEBHOOK_SECRET": SECRET,
