@@ -126,6 +126,11 @@ class _TimedReader:
         self._clock = clock
         self.statistics = inner.statistics
 
+    @property
+    def version(self) -> object:
+        """Of the index that is read."""
+        return self._inner.version
+
     def nearest(self, vector: Vectors, k: int) -> list[Candidate]:
         with self._clock.stage("dense"):
             return self._inner.nearest(vector, k)

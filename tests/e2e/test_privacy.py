@@ -89,6 +89,7 @@ async def test_no_word_and_no_secret_is_left_on_disk_or_in_the_log_h41(
     for text in ("Mi piace zanzibar, che fare per la tosse?", "ho un dolore al petto che va al braccio e sudo", "/zanzibar"):
         await bot.telegram_says(text, chat=3337654321)
         await bot.whatsapp_says(text, number)
+        await bot.idle()  # what an emergency overtakes is not answered
     bot.telegram.fail_next("sendMessage", 400, "Bad Request: zanzibar")
     await bot.telegram_says("e per la febbre, zanzibar?", chat=3337654321)
     for text in ("/status", "/reindex zanzibar", "/cancel", "/stats"):
