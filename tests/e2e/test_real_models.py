@@ -47,7 +47,8 @@ async def _converse(home: Path) -> Replies:
     embedder = load_embedder(EMBEDDER, default_home())
     await _publish(home, embedder)
     channel = RecordingChannel()
-    settings = load_settings(home=home, public_base_url="https://bot.esempio.it", answer_deadline_s=120, consent=False, debounce_s=0)
+    manners = {"consent": False, "debounce_s": 0}
+    settings = load_settings(home=home, public_base_url="https://bot.esempio.it", answer_deadline_s=120, **manners)
     app = build(settings, language_model=load_generator(GENERATOR, default_home()), embedder=embedder, channels=[channel])
     await app.start(with_web=False)
     try:
