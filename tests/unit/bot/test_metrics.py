@@ -72,9 +72,7 @@ def test_words_that_are_not_known_become_no_labels() -> None:
     metrics.note_turn("mi fa male il petto", TELEGRAM, 1.0, {"mi fa male": 1.0})
     metrics.note_answering({"la testa": 1.0})
     metrics.note_delivery_status(WHATSAPP, "un testo", "99999")
-    told = "\n".join(
-        line for line in shown(metrics).splitlines() if "salus_" in line
-    )  # the process's are any
+    told = "\n".join(line for line in shown(metrics).splitlines() if "salus_" in line)  # the process's are any
     assert not any(word in told for word in ("petto", "fa male", "testa", "testo", "99999"))
     assert value(metrics, "salus_delivery_statuses_total", channel="whatsapp", status="other", error="other") == 1
 
