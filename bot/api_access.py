@@ -1,12 +1,10 @@
-"""Which programs may call the bot, and how often: bearer tokens with a scope, signed requests, and a limit on calls."""
+"""Which programs may call the bot: bearer tokens with a scope, and signed requests."""
 
 import hashlib
 import hmac
-import math
 import re
 import secrets
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 from pydantic import SecretStr
@@ -17,7 +15,6 @@ TIMESTAMP_HEADER = "X-Salus-Timestamp"
 SIGNATURE_HEADER = "X-Salus-Signature"
 
 _SIGNATURE_HOLDS_S = 300
-_MOST_COUNTED = 10_000
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -81,31 +78,6 @@ class Bearers:
 
     def _digest(self, secret: bytes) -> bytes:
         return hmac.digest(self._key, secret, hashlib.sha256)
-
-
-class RateLimit:
-    """So many calls a minute for each key; unused ones add up to a minute's worth.
-
-    Args:
-        a_minute: How many.
-        clock: Seconds that never go back.
-    """
-
-    def __init__(self, a_minute: int, clock: Callable[[], float]) -> None:
-        self._most = float(a_minute)
-        self._clock = clock
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def take(self, key: str) -> int:
-        """Count a call; 0 when it may go on, else the whole seconds after which one may."""
-        now = self._clock()
-        left, since = self._left.pop(key, (self._most, now))
-        left = min(self._most, left + max(0.0, now - since) * self._most / 60)
-        is_free = left >= 1
-        self._left[key] = (left - 1 if is_free else left, now)
-        if len(self._left) > _MOST_COUNTED:
-            self._left.popitem(last=False)
-        return 0 if is_free else math.ceil((1 - left) * 60 / self._most)
 
 
 def is_signed(request: Request, body: bytes, secret: SecretStr, now: float) -> bool:

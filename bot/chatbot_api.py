@@ -13,11 +13,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from bot.admin_texts import is_enabled
-from bot.api_access import Bearers, RateLimit, Scope, error_reply, reply
+from bot.api_access import Bearers, Scope, error_reply, reply
 from bot.asker import disclaimer_of, escalation_for, source_record, sources_of, text_of
 from bot.errors import AlreadyRunning, Busy, RunNotStarted
 from bot.ingestion_view import StartsRuns
 from bot.outcomes import Outcome, from_reply, kind_of
+from bot.rate_limit import RateLimit
 from bot.renderer import Reader, Renderer
 from bot.safety import GateReading
 from bot.telemetry import Telemetry

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from bot.consent import Admitted, ConsentDesk
 from bot.delivery import Delivery
 from bot.escalation import ANSWER_PAYLOAD
 from bot.follow_ups import read_follow_up
@@ -115,8 +116,7 @@ class Conversation:
     async def _respond(self, message: InboundMessage, log: TurnLog) -> str:
         """One turn; returns the kind of its outcome.
 
-        Before the emergency is told, nothing is awaited but the gate's second reading, whose one thread keeps the order of
-        messages.
+        Before the emergency is told, nothing is awaited but the gate's second reading.
         """
         parts = self._parts
         with log.stage("gate"):
@@ -157,6 +157,7 @@ class Conversation:
         log: TurnLog,
     ) -> tuple[GateReading, bool]:
         """The gate's second reading, and whether an emergency or a wish to stop has come before its end."""
+        before = session.rereading
         if message.kind is MessageKind.TEXT:
             session.remember(message.text, self._parts.clock(), message.original_id)
             session.unread |= {arrival}
@@ -164,9 +165,9 @@ class Conversation:
                 again = self._second_reader.read(message.text, burst, reading, partial(self._tell_late, message, session))
                 session.rereading = asyncio.ensure_future(again)
                 reading = await session.rereading
-            session.unread -= {arrival}
-        elif session.rereading is not None:  # a tap must not overtake the words before it
-            await asyncio.wait({session.rereading})
+        if before is not None and reading.red_flag is None:  # nothing but an emergency overtakes the words before it
+            await asyncio.wait({before})
+        session.unread -= {arrival}
         is_overtaken = arrival in session.dropped
         session.dropped -= {arrival}
         return reading, is_overtaken
@@ -246,23 +247,13 @@ class Conversation:
             with log.stage("admin"):
                 await self._delivery.within_limit(admin.respond(message, known_language(message, session)))
             return "admin"
-        was_new = not session.met
+        # Who is asked for consent is not greeted beside it: "/start" is then answered.
+        was_new = not session.met and (self._consent_of(message) is None or message.kind is MessageKind.TEXT)
         with log.stage("greet"):
-            consent = self._parts.consent
-            if consent is None or message.sender.platform is Platform.CONSOLE:
-                await self._introduce(message, session)
-            else:
-                language = language_of(message, session)
-                if message.kind is MessageKind.TEXT:
-                    session.language_prior = session.language_prior or language  # a tap tells no language
-                admitted = await consent.admit(message, session, language, about_emergency=about_emergency)
-                if isinstance(admitted, Notice):
-                    self._parts.tally.note(admitted, message.sender.platform)
-                    await self._delivery.send(admitted, message, session)
-                    return "notice"
-                message, about_emergency = admitted.message, admitted.about_emergency
-                session.met = True
-                was_new = was_new and message.kind is MessageKind.TEXT
+            admitted = await self._admitted(message, session, about_emergency=about_emergency)
+        if admitted is None:
+            return "notice"
+        message, about_emergency = admitted.message, admitted.about_emergency
         reader = self._delivery.reader(message, session, is_new=was_new)
         channel = self._delivery.channel(message.sender.platform)
         async with self._streams.open(
@@ -286,6 +277,27 @@ class Conversation:
             with log.stage("send"):
                 await self._delivery.within_limit(stream.finish(rendered))
         return kind_of(outcome)
+
+    async def _admitted(self, message: InboundMessage, session: Session, *, about_emergency: bool) -> Admitted | None:
+        """What may be answered now; None where something else has been said: the terms, or what a yes or no leads to."""
+        consent = self._consent_of(message)
+        if consent is None:
+            await self._introduce(message, session)
+            return Admitted(message=message, about_emergency=about_emergency)
+        language = language_of(message, session)
+        if message.kind is MessageKind.TEXT:
+            session.language_prior = session.language_prior or language  # a tap tells no language
+        admitted = await consent.admit(message, session, language, about_emergency=about_emergency)
+        if isinstance(admitted, Admitted):
+            session.met = True
+            return admitted
+        self._parts.tally.note(admitted, message.sender.platform)
+        await self._delivery.send(admitted, message, session)
+        return None
+
+    def _consent_of(self, message: InboundMessage) -> ConsentDesk | None:
+        """Who asks for consent; nobody in the operator's own terminal."""
+        return None if message.sender.platform is Platform.CONSOLE else self._parts.consent
 
     def _keep(self, outcome: Outcome, session: Session) -> str | None:
         """Keep an answer for its proof and what may be asked of it; the number by which that is done."""

@@ -22,7 +22,8 @@ class HashedFile:
         path: The file; None writes nothing.
         key: The operator's `SALUS_HASH_KEY`. Without one a random key is drawn and nothing is written, since after a restart
             no hash could be recognised.
-        tables: What makes the tables; one that is there with other columns is made anew.
+        tables: What makes the tables.
+        may_begin_anew: Whether a table that another release made otherwise is thrown away; else it stays as it is.
         on_trouble: Told of an error of the file. A patient is answered all the same.
     """
 
@@ -32,11 +33,13 @@ class HashedFile:
         key: bytes | None,
         tables: Sequence[str],
         *,
+        may_begin_anew: bool = False,
         on_trouble: Callable[[BaseException], None] = lambda _: None,
     ) -> None:
         self._path = path if key else None
         self._key = key or secrets.token_bytes(32)
         self._tables = tables
+        self._may_begin_anew = may_begin_anew
         self._on_trouble = on_trouble
         self._database: aiosqlite.Connection | None = None
 
@@ -51,7 +54,9 @@ class HashedFile:
             await database.execute("PRAGMA journal_mode = WAL")  # no wait for the disk at each message
             await database.execute("PRAGMA synchronous = NORMAL")
             for table in self._tables:
-                await _make(database, table)
+                if self._may_begin_anew:
+                    await _drop_other(database, table)
+                await database.execute(table)
             await database.commit()
         except BaseException:
             await database.close()
@@ -88,11 +93,10 @@ class HashedFile:
         await self.run(carry_out, otherwise=None)
 
 
-async def _make(database: aiosqlite.Connection, table: str) -> None:
-    """Make a table, in place of one that an earlier version of the program made with other columns."""
+async def _drop_other(database: aiosqlite.Connection, table: str) -> None:
+    """Drop a table that another release made otherwise."""
     name = table.split("(")[0].split()[-1]
     async with database.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)) as cursor:
         row = await cursor.fetchone()
     if row is not None and row[0] != table.replace("IF NOT EXISTS ", ""):
         await database.execute(f"DROP TABLE {name}")
-    await database.execute(table)

@@ -14,12 +14,13 @@ from starlette.routing import BaseRoute, Route
 from bot.admin import Schedule
 from bot.admin_page import AdminPage
 from bot.admin_tables import Overview
-from bot.api_access import Bearers, RateLimit, Scope
+from bot.api_access import Bearers, Scope
 from bot.gauges import HealthGauges
 from bot.health import HealthCheck
 from bot.ingestion_view import IngestionView
 from bot.metrics import Metrics
 from bot.operator_access import COOKIE, SESSION_LASTS_S, BrowserSessions, caller_of, is_on_this_machine
+from bot.rate_limit import RateLimit
 from bot.run_follower import UNUSABLE
 from bot.settings import Settings
 from bot.telemetry import Telemetry

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bot.api_access import RateLimit
+from bot.rate_limit import RateLimit
 
 _FIRST_QUIET_S = 30.0
 _LONGEST_QUIET_S = 3600.0

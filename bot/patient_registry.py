@@ -61,10 +61,13 @@ class PatientRegistry:
         await self._file.close()
 
     async def standing(self, patient: Patient) -> Standing:
-        """What the patient has said; that of a stranger where the file cannot be read."""
+        """What the patient has said; that of a stranger where the file cannot be read, until it can be again."""
         digest = self._digest(patient)
         if digest not in self._known:
-            self._keep(digest, await self._file.run(lambda database: self._read(database, digest), otherwise=Standing()))
+            stored = await self._file.run(lambda database: self._read(database, digest), otherwise=None)
+            if stored is None:
+                return Standing()
+            self._keep(digest, stored)
         return self._known[digest]
 
     async def note_consent(self, patient: Patient) -> None:

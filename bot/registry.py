@@ -34,7 +34,7 @@ class ClaimRegistry:
         on_trouble: Callable[[BaseException], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._file = HashedFile(path, key, (_TABLE,), on_trouble=on_trouble)
+        self._file = HashedFile(path, key, (_TABLE,), may_begin_anew=True, on_trouble=on_trouble)
         self._clock = clock
         self._claimed: OrderedDict[bytes, float] = OrderedDict()
         self._last_cleaning = 0.0

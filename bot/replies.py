@@ -44,7 +44,6 @@ class Turn:
         seen: The intake's question that was open when the message came: a "sì" replies to no other.
         language: To speak before the answering line has read the message.
         was_new: Nothing had been said to this patient before.
-        notes: What is spawned beside the turn goes through it.
     """
 
     message: InboundMessage = field(repr=False)
@@ -148,10 +147,9 @@ class Replier:
         if self._parts.answerer is None or kept.question is None:
             return Apology(language=turn.language)
         answerer, question = self._parts.answerer, kept.question
-        said = kept.told
 
         def work(**options: Any) -> tuple[AnsweringRun, Dialogue | None]:  # noqa: ANN401 - options of the answering line
-            return answerer.answer(question, detail=detail, said=said, **options), turn.session.intake
+            return answerer.answer(question, detail=detail, said=kept.told, **options), turn.session.intake
 
         outcome = await self._worked(work, question, turn, kept.answer.language)
         if isinstance(outcome, Answer) and not _is_like(outcome, kept.answer):
@@ -200,7 +198,7 @@ class Replier:
         except asyncio.CancelledError:
             if _is_cancelled():
                 raise
-            return await self._stopped(turn, language)
+            return await self._stopped(turn, language, is_wished=session.escalations == escalations)
         finally:
             session.answering = None
         self._parts.tally.note_answering(run.timings_s)
@@ -245,14 +243,14 @@ class Replier:
         """How the patient's questions are answered."""
         return session.mode or self._parts.mode
 
-    async def _stopped(self, turn: Turn, language: Language) -> Outcome | None:
-        """The patient wants the answer no longer: what has been shown stays, with its sources."""
+    async def _stopped(self, turn: Turn, language: Language, *, is_wished: bool) -> Outcome | None:
+        """The patient wants the answer no longer, or an emergency ended it: what has been shown stays, with its sources."""
         shown = await turn.stream.settle()
         if turn.session.is_over:
             return None
-        return (
-            Apology(language=language, shown=shown, is_wished=True) if shown else Notice(topic=Topic.STOPPED, language=language)
-        )
+        if shown:
+            return Apology(language=language, shown=shown, is_wished=is_wished)
+        return Notice(topic=Topic.STOPPED, language=language) if is_wished else None
 
     async def _broken_off(self, error: Exception, turn: Turn, language: Language) -> Apology:
         """An answer that broke after its first sentences were shown: they stay, and what happened is said below them."""

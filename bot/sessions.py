@@ -278,7 +278,7 @@ class Sessions:
         if session is None:
             session = self._sessions[key] = Session(last_seen=now)
             if len(self._sessions) > self._limit:
-                self._sessions.popitem(last=False)
+                self._remove(next(iter(self._sessions)))
             self._opened.set()
         session.last_seen = now
         self._sessions.move_to_end(key)
@@ -300,11 +300,16 @@ class Sessions:
 
     def drop(self, key: SessionKey) -> None:
         """Forget a patient altogether; what is under way for the patient is stopped."""
-        session = self._sessions.pop(key, None)
+        session = self._remove(key)
         if session is not None:
             session.is_over = True
             session.stop_answering()
             session.forget()
+
+    def _remove(self, key: SessionKey) -> Session | None:
+        """Take a session out, and its key, which names a patient, out of everything."""
+        self._kept.pop(key, None)
+        return self._sessions.pop(key, None)
 
     def purge(self) -> float | None:
         """Drop what is too old.
@@ -333,8 +338,10 @@ class Sessions:
         """Drop what was written, or touched last, before `then`; gives the oldest moment of each slice of what stays."""
         oldest = math.inf
         for number, (key, session) in enumerate(list(self._sessions.items()), start=1):
+            if self._sessions.get(key) is not session:
+                continue  # gone, or opened anew, while others had their turn
             if session.last_seen <= then:
-                self._sessions.pop(key, None)
+                self._remove(key)
             else:
                 session.forget_before(then)
                 oldest = min(oldest, session.oldest())

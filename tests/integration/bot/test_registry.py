@@ -1,8 +1,12 @@
 import asyncio
 from pathlib import Path
+from typing import Any
 
+import aiosqlite
+
+from bot.patient_registry import PatientRegistry, Standing
 from bot.registry import ClaimRegistry
-from channels.messages import Platform
+from channels.messages import Patient, Platform
 
 KEY = b"a key of the operator's own"
 
@@ -77,3 +81,65 @@ async def test_a_broken_file_keeps_nobody_from_an_answer(tmp_path: Path) -> None
     assert not await claim(registry, Platform.TELEGRAM, "7:1")
     await registry.close()
     assert len(troubles) == 1
+
+
+PATIENT = Patient(platform=Platform.WHATSAPP, identity="393331234567", address="whatsapp:+393331234567")
+
+
+async def opened_patients(path: Path, **more: Any) -> PatientRegistry:
+    registry = PatientRegistry(path, KEY, **more)
+    await registry.open()
+    return registry
+
+
+async def test_consent_and_opt_out_outlive_a_restart_and_other_terms_are_asked_anew(tmp_path: Path) -> None:
+    first = await opened_patients(tmp_path / "patients.sqlite")
+    await first.note_consent(PATIENT)
+    await first.note_opt_out(PATIENT)
+    await first.close()
+    second = await opened_patients(tmp_path / "patients.sqlite")
+    assert await second.standing(PATIENT) == Standing(has_consented=True, has_opted_out=True)
+    await second.close()
+    third = await opened_patients(tmp_path / "patients.sqlite", terms=2)
+    assert await third.standing(PATIENT) == Standing(has_opted_out=True)
+    await third.close()
+
+
+async def test_another_releases_tables_never_cost_an_opt_out(tmp_path: Path) -> None:
+    async with aiosqlite.connect(tmp_path / "patients.sqlite") as database:
+        await database.execute("CREATE TABLE opt_outs (digest BLOB PRIMARY KEY)")
+        await database.commit()
+    first = await opened_patients(tmp_path / "patients.sqlite")
+    await first.note_opt_out(PATIENT)
+    await first.close()
+    second = await opened_patients(tmp_path / "patients.sqlite")
+    assert (await second.standing(PATIENT)).has_opted_out
+    await second.close()
+    async with aiosqlite.connect(tmp_path / "patients.sqlite") as database:
+        cursor = await database.execute("SELECT sql FROM sqlite_master WHERE name = 'opt_outs'")
+        assert await cursor.fetchone() == ("CREATE TABLE opt_outs (digest BLOB PRIMARY KEY)",)
+
+
+async def test_claims_of_another_release_are_begun_anew(tmp_path: Path) -> None:
+    async with aiosqlite.connect(tmp_path / "claims.sqlite") as database:
+        await database.execute("CREATE TABLE claims (digest BLOB PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID")
+        await database.commit()
+    registry = await opened(tmp_path / "claims.sqlite")
+    assert await claim(registry, Platform.TELEGRAM, "1")
+    await registry.close()
+
+
+async def test_a_file_in_trouble_makes_nobody_a_stranger_for_good(tmp_path: Path) -> None:
+    first = await opened_patients(tmp_path / "patients.sqlite")
+    await first.note_opt_out(PATIENT)
+    await first.close()
+    troubles: list[BaseException] = []
+    second = await opened_patients(tmp_path / "patients.sqlite", on_trouble=troubles.append)
+    database = second._file._database
+    assert database is not None
+    await database.execute("ALTER TABLE opt_outs RENAME TO elsewhere")
+    assert await second.standing(PATIENT) == Standing()
+    assert troubles
+    await database.execute("ALTER TABLE elsewhere RENAME TO opt_outs")
+    assert (await second.standing(PATIENT)).has_opted_out
+    await second.close()

@@ -2,7 +2,8 @@ import pytest
 from pydantic import SecretStr
 from starlette.requests import Request
 
-from bot.api_access import Bearers, RateLimit, Scope, is_signed
+from bot.api_access import Bearers, Scope, is_signed
+from bot.rate_limit import RateLimit
 from bot.settings import API_SCOPES
 from tests.doubles.cms import signature
 

@@ -542,3 +542,39 @@ async def test_an_emergency_that_is_found_too_late_for_its_turn_is_told_all_the_
     await bench.hear(QUESTION)
     await bench.channel.wait_sent(2)
     assert "Chiami subito" in bench.channel.texts()[-1]
+
+
+async def test_a_short_message_does_not_overtake_the_long_one_before_it(make: Make) -> None:
+    bench = make(answer(sentence("Riposo.")))
+    await bench.meet()
+
+    def reread(text: str, earlier: tuple[str, ...], first: GateReading) -> GateReading:
+        time.sleep(0.3 if len(text) > 600 else 0.0)
+        return first
+
+    bench.gate.reread = reread  # type: ignore[method-assign]
+    long = "ho la febbre da due giorni e mi sento debole. " * 20
+    await bench.hear(long, "e la tosse?")
+    assert [question.text for question in bench.answerer.questions] == [long, "e la tosse?"]
+
+
+async def test_no_farewell_follows_an_emergency_that_was_found_late(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.second_reading._LIMIT_S", 0.05)
+    bench = make(answer(sentence("Riposo.")), delay_s=2.0)
+    await bench.meet()
+
+    def reread(text: str, earlier: tuple[str, ...], first: GateReading) -> GateReading:
+        time.sleep(0.3)
+        return GateReading(red_flag=red_flag())
+
+    bench.gate.reread = reread  # type: ignore[method-assign]
+    (told,) = await bench.hear(QUESTION)
+    assert "Chiami subito" in told
+
+
+async def test_start_is_answered_also_in_a_new_session_of_who_has_consented(make: Make) -> None:
+    registry = PatientRegistry(None, None)
+    await registry.note_consent(patient())
+    bench = make(consent=asking(registry))
+    (told,) = await bench.hear(command("/start"))
+    assert "Sono qui" in told

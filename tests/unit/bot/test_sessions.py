@@ -178,3 +178,36 @@ def test_of_many_kept_answers_the_latest_stay() -> None:
         sessions.note_kept(key)
     assert sessions.touch(keys[0]).kept_answer() is None
     assert sessions.touch(keys[-1]).kept_answer() is not None
+
+
+def test_no_trace_of_a_kept_answer_outlives_its_session() -> None:
+    clock = Clock()
+    sessions = Sessions(clock=clock, limit=2)
+    for name, end in (("1", "dropped"), ("2", "too old"), ("3", "pushed out")):
+        key = (Platform.TELEGRAM, name, name)
+        sessions.touch(key).keep_answer(answer(), clock.now)
+        sessions.note_kept(key)
+        if end == "dropped":
+            sessions.drop(key)
+        elif end == "too old":
+            clock.now += 2_000
+            sessions.purge()
+        else:
+            for other in "45":
+                sessions.touch((Platform.TELEGRAM, other, other))
+        assert not sessions._kept, end
+
+
+def test_a_session_opened_anew_in_the_middle_of_a_sweep_is_not_dropped() -> None:
+    clock = Clock()
+    sessions = Sessions(clock=clock)
+    old = [(Platform.TELEGRAM, str(number), str(number)) for number in range(501)]
+    for key in old:
+        sessions.touch(key)
+    clock.now += 2_000
+    sweep = sessions._sweep(clock.now - 1_800)
+    next(sweep)
+    sessions.drop(old[-1])
+    fresh = sessions.touch(old[-1])
+    list(sweep)
+    assert sessions.touch(old[-1]) is fresh
