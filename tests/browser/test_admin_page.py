@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 
 if not os.environ.get("SALUS_BROWSER"):
     pytest.skip("`make test-browser` names a browser", allow_module_level=True)
-from playwright.async_api import BrowserContext, Page, async_playwright
+from playwright.async_api import BrowserContext, Page, async_playwright, expect
 
 from tests.doubles.local_server import LocalServer
 from tests.operator_bench import ADMINISTERS, OperatorBench, busy
@@ -84,10 +84,10 @@ async def test_the_page_is_usable_without_scripts(tmp_path: Path, name: str, siz
         await visit.page.goto(f"{visit.url}/admin")
         await visit.screenshot(f"login-{name}")
         await visit.login()
-        assert await visit.page.get_by_role("heading", level=1).inner_text() == "Stato di Salus"
+        await expect(visit.page.get_by_role("heading", level=1)).to_have_text("Stato di Salus")
         for caption in ("Indici pubblicati", "Fonti", "Ultimi aggiornamenti", "Durata delle risposte", "Messaggi non consegnati"):
-            assert await visit.page.get_by_role("table", name=caption, exact=True).is_visible(), caption
-        assert await visit.page.get_by_role("rowheader", name="humanitas").first.is_visible()
+            await expect(visit.page.get_by_role("table", name=caption, exact=True), caption).to_be_visible()
+        await expect(visit.page.get_by_role("rowheader", name="humanitas").first).to_be_visible()
         await visit.screenshot(f"status-{name}")
         await _fits(visit.page, size[0])
         assert visit.complaints == []
@@ -97,39 +97,40 @@ async def test_the_language_is_switched_by_a_link_and_stays(tmp_path: Path) -> N
     async with visiting(tmp_path) as visit:
         await visit.login()
         await visit.page.get_by_role("link", name="Español").click()
-        assert await visit.page.get_by_role("heading", level=1).inner_text() == "Estado de Salus"
-        assert await visit.page.locator("html").get_attribute("lang") == "es"
+        await expect(visit.page.get_by_role("heading", level=1)).to_have_text("Estado de Salus")
+        await expect(visit.page.locator("html")).to_have_attribute("lang", "es")
         await visit.page.get_by_role("link", name="Actualizar la página").click()
-        assert await visit.page.get_by_role("table", name="Índices publicados").is_visible()
+        await expect(visit.page.get_by_role("table", name="Índices publicados")).to_be_visible()
         await visit.screenshot("status-es")
 
 
 async def test_a_browser_set_to_spanish_is_greeted_in_spanish(tmp_path: Path) -> None:
     async with visiting(tmp_path, locale="es-MX") as visit:
         await visit.page.goto(f"{visit.url}/admin")
-        assert await visit.page.get_by_label("Código de acceso").is_visible()
+        await expect(visit.page.get_by_label("Código de acceso")).to_be_visible()
 
 
 async def test_a_wrong_token_is_told_and_the_right_one_still_works(tmp_path: Path) -> None:
     async with visiting(tmp_path, size=PHONE) as visit:
         await visit.login("wrong-token-01234567")
-        assert "Il codice non è valido" in await visit.page.get_by_role("alert").inner_text()
+        await expect(visit.page.get_by_role("alert")).to_contain_text("Il codice non è valido")
         await visit.screenshot("login-refused")
         await visit.login()
-        assert await visit.page.get_by_role("heading", name="Contenuti").is_visible()
+        await expect(visit.page.get_by_role("heading", name="Contenuti")).to_be_visible()
 
 
 async def test_who_leaves_is_out(tmp_path: Path) -> None:
     async with visiting(tmp_path) as visit:
         await visit.login()
         await visit.page.get_by_role("button", name="Esci").click()
-        assert await visit.page.get_by_label("Codice di accesso").is_visible()
+        await expect(visit.page.get_by_label("Codice di accesso")).to_be_visible()
         assert await visit.context.cookies() == []
 
 
 async def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(tmp_path: Path) -> None:
     async with visiting(tmp_path) as visit:
         await visit.login()
+        await expect(visit.page.get_by_role("heading", level=1)).to_have_text("Stato di Salus")
         (cookie,) = await visit.context.cookies()
         assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
 
@@ -141,13 +142,13 @@ async def test_the_page_is_walked_through_with_the_keyboard(tmp_path: Path) -> N
             await visit.page.keyboard.press("Tab")
         await visit.page.keyboard.type(ADMINISTERS)
         await visit.page.keyboard.press("Enter")
-        assert await visit.page.get_by_role("heading", level=1).inner_text() == "Stato di Salus"
+        await expect(visit.page.get_by_role("heading", level=1)).to_have_text("Stato di Salus")
 
 
 async def test_a_new_bot_has_a_page_too(tmp_path: Path) -> None:
     async with visiting(tmp_path, size=PHONE, bench=OperatorBench()) as visit:
         await visit.login()
-        assert await visit.page.get_by_text("Nulla finora.").first.is_visible()
+        await expect(visit.page.get_by_text("Nulla finora.").first).to_be_visible()
         await visit.screenshot("status-new")
 
 
