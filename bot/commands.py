@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Callable
 
 from bot.outcomes import Notice, Topic
-from bot.sessions import Session
+from bot.session import Session
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language

@@ -8,7 +8,7 @@ from bot import commands
 from bot.escalation import ANSWER_PAYLOAD
 from bot.outcomes import Notice, Topic
 from bot.patient_registry import PatientRegistry
-from bot.sessions import Session
+from bot.session import Session
 from channels.messages import InboundMessage, MessageKind
 from locales.language import Language
 

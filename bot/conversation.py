@@ -3,26 +3,22 @@
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from bot.consent import Admitted, ConsentDesk
 from bot.delivery import Delivery
-from bot.escalation import ANSWER_PAYLOAD
-from bot.follow_ups import read_follow_up
+from bot.emergency_desk import EmergencyDesk
 from bot.gathering import Gathering
 from bot.hints import known_language, language_of, take_country_hint
 from bot.immediate import Immediate
-from bot.intake import put_off, read_with_story
 from bot.intake_dialogue import Dialogue
 from bot.metrics import DeliveryFailure
-from bot.outcomes import Apology, Escalation, Notice, Outcome, Proof, Topic, kind_of
+from bot.outcomes import Apology, Notice, Outcome, Proof, Topic, kind_of
 from bot.parts import Parts
 from bot.patient_limits import Verdict
 from bot.replies import Replier, Turn
-from bot.safety import GateReading, Level, RedFlag, SafetyGate
-from bot.second_reading import SecondReader
-from bot.sessions import Session, key_of
+from bot.session import Session
+from bot.sessions import key_of
 from bot.streaming import Streams
 from bot.telemetry import TurnLog
 from bot.typing_sign import SHOWN_S
@@ -42,8 +38,9 @@ class Conversation:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._tasks: set[asyncio.Task[None]] = set()
-        self._second_reader = SecondReader(parts.gate, parts.telemetry)
+        self._starting = asyncio.Lock()
         self._delivery = Delivery(parts)
+        self._emergencies = EmergencyDesk(parts, self._delivery, self._spawn)
         self._immediate = Immediate(parts, self._delivery, self._spawn)
         self._replier = Replier(parts, self._delivery, self._spawn)
         extractive = parts.answerer is not None and parts.answerer.is_extractive
@@ -71,8 +68,8 @@ class Conversation:
         await asyncio.gather(*lost, return_exceptions=True)
 
     def close(self) -> None:
-        """Let go of the gate's thread; nothing is received any more."""
-        self._second_reader.close()
+        """Let go of the gate's threads; nothing is received any more."""
+        self._emergencies.close()
 
     async def idle(self) -> None:
         """Wait until no turn is running."""
@@ -91,6 +88,8 @@ class Conversation:
 
     async def _turn(self, message: InboundMessage) -> None:
         log, patient, platform = TurnLog(), self._parts.telemetry.patient(message), message.sender.platform
+        async with self._starting:  # one after the other: where many write at once, each is acknowledged first
+            await asyncio.sleep(0)
         try:
             outcome = await self._respond(message, log)
         except RecipientGone as error:
@@ -123,15 +122,15 @@ class Conversation:
             session = parts.sessions.touch(key_of(message))
             take_country_hint(session, message)
             now = parts.clock()
-            reading, seen = _read(parts.gate, message, session, now), session.intake
+            reading, seen = self._emergencies.read(message, session, now), session.intake
         earlier, burst = session.earlier(), session.burst(now)
         session.arrived = arrival = session.arrived + 1
         if self._immediate.ends(message, session):
             parts.sessions.drop_all(message.sender.platform, message.sender.identity)
-        reading, is_overtaken = await self._read_again(message, session, arrival, burst, reading, log)
+        reading, is_overtaken = await self._emergencies.read_again(message, session, arrival, burst, reading, log)
         if reading.red_flag is not None:
             with log.stage("escalate"):
-                outcome = await self._escalate(reading.red_flag, message, session, now)
+                outcome = await self._emergencies.tell(reading.red_flag, message, session, now)
             await parts.registry.record(message.sender.platform, message.message_id, message.sender.identity)
             return outcome
         with log.stage("claim"):
@@ -146,43 +145,6 @@ class Conversation:
         if gathering is None:
             return "joined"
         return await self._in_turn(message, session, gathering, earlier, arrival, log, seen)
-
-    async def _read_again(
-        self,
-        message: InboundMessage,
-        session: Session,
-        arrival: int,
-        burst: tuple[str, ...],
-        reading: GateReading,
-        log: TurnLog,
-    ) -> tuple[GateReading, bool]:
-        """The gate's second reading, and whether an emergency or a wish to stop has come before its end."""
-        before = session.rereading
-        if message.kind is MessageKind.TEXT:
-            session.remember(message.text, self._parts.clock(), message.original_id)
-            session.unread |= {arrival}
-            with log.stage("reread"):
-                again = self._second_reader.read(message.text, burst, reading, partial(self._tell_late, message, session))
-                session.rereading = asyncio.ensure_future(again)
-                reading = await session.rereading
-        if before is not None and reading.red_flag is None:  # nothing but an emergency overtakes the words before it
-            await asyncio.wait({before})
-        session.unread -= {arrival}
-        is_overtaken = arrival in session.dropped
-        session.dropped -= {arrival}
-        return reading, is_overtaken
-
-    def _tell_late(self, message: InboundMessage, session: Session, reading: GateReading) -> None:
-        """An emergency that was found only after its message had gone on."""
-        if reading.red_flag is not None and not session.is_over:
-            self._spawn(self._escalate_late(reading.red_flag, message, session))
-
-    async def _escalate_late(self, red_flag: RedFlag, message: InboundMessage, session: Session) -> None:
-        session.stop_answering()
-        try:
-            await self._escalate(red_flag, message, session, self._parts.clock())
-        except Exception as error:  # noqa: BLE001 - nothing more can be said to this patient
-            self._parts.telemetry.failure("send_failed", error, patient=self._parts.telemetry.patient(message))
 
     async def _in_turn(
         self,
@@ -305,37 +267,6 @@ class Conversation:
         asked, session.asked = session.asked, None
         return session.keep_answer(outcome, self._parts.clock(), asked) if isinstance(outcome, Answer) else None
 
-    async def _escalate(self, red_flag: RedFlag, message: InboundMessage, session: Session, now: float) -> str:
-        """Say whom to call: before any lock or queue, and without models or index."""
-        if session.intake is not None:
-            session.keep_pending(put_off(message, session.intake, now), session.intake.at)
-            session.intake = None
-        elif message.kind is MessageKind.TEXT:
-            session.keep_pending(self._withdrawn(message, session), now)
-        session.dropped |= session.unread  # what it has overtaken is not answered
-        repeated = session.note_escalation(red_flag, now)
-        language = language_of(message, session)
-        session.language_prior = language  # the next word may be too short to tell
-        outcome: Outcome = Escalation(red_flag=red_flag, language=language, repeated=repeated)
-        self._parts.tally.note(outcome, message.sender.platform)
-        if red_flag.level is not Level.ABUSE:
-            await self._delivery.send(outcome, message, session)
-        elif message.is_group:  # never where others read it
-            await self._notify(Topic.ABUSE_IN_GROUP, message, session)
-        else:
-            handle = await self._delivery.post(outcome, message, session)
-            session.deletable = (*session.deletable, *session.message_ids(), *((handle,) if handle else ()))[-20:]
-        return kind_of(outcome)
-
-    def _withdrawn(self, message: InboundMessage, session: Session) -> str:
-        """The message with those before it that still waited for it: none of them is answered now."""
-        before = session.gathering
-        if before is None or not before.is_open:
-            return message.text
-        text = f"{before.text}\n{message.text}"
-        before.withdraw()
-        return text
-
     async def _introduce(self, message: InboundMessage, session: Session) -> None:
         if session.met:
             return
@@ -360,13 +291,3 @@ class Conversation:
 
     def _notice(self, topic: Topic, message: InboundMessage, session: Session) -> Notice:
         return Notice(topic=topic, language=language_of(message, session))
-
-
-def _read(gate: SafetyGate, message: InboundMessage, session: Session, now: float) -> GateReading:
-    if message.kind is MessageKind.BUTTON and message.text == ANSWER_PAYLOAD:
-        return GateReading(about=ANSWER_PAYLOAD)  # no emergency, the patient says: answered, with the emergency line first
-    if message.kind is MessageKind.BUTTON and read_follow_up(message.text) is not None:
-        return GateReading()  # holds no word; what was written before it has been read already
-    if session.intake is not None:
-        return read_with_story(gate, message, session.intake, session.burst(now), now)
-    return gate.read(message.text, session.burst(now))

@@ -7,7 +7,7 @@ from bot.metrics import DeliveryFailure
 from bot.outcomes import Outcome
 from bot.parts import Parts
 from bot.renderer import Reader
-from bot.sessions import Session
+from bot.session import Session
 from channels.base import Channel
 from channels.messages import InboundMessage, Platform
 

@@ -1,6 +1,6 @@
 """What is known of a patient before the message itself has been understood: language and country."""
 
-from bot.sessions import Session
+from bot.session import Session
 from channels.messages import InboundMessage, MessageKind
 from locales.language import Language
 from rag.languages import identify

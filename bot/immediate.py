@@ -8,7 +8,8 @@ from bot.delivery import Delivery
 from bot.hints import language_of
 from bot.outcomes import Notice, Topic
 from bot.parts import Parts
-from bot.sessions import Session, key_of
+from bot.session import Session
+from bot.sessions import key_of
 from channels.messages import InboundMessage, MessageKind, Platform
 from channels.opt_out import is_opt_in, is_opt_out
 from rag.intake_replies import read_reply

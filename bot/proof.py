@@ -8,7 +8,7 @@ from datetime import date
 from itertools import groupby
 
 from bot.outcomes import Notice, Proof, Topic
-from bot.sessions import Session
+from bot.session import Session
 from bot.source_address import SourceAddresses
 from bot.text_fragment import at_quotes
 from channels.messages import OutboundMessage

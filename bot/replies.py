@@ -17,7 +17,8 @@ from bot.intake_dialogue import Dialogue
 from bot.outcomes import Apology, Notice, Outcome, Topic, from_reply
 from bot.parts import Parts
 from bot.proof import asks_why, prove
-from bot.sessions import MAX_TURN_CHARACTERS, KeptAnswer, Session, key_of
+from bot.session import MAX_TURN_CHARACTERS, KeptAnswer, Session
+from bot.sessions import key_of
 from bot.streaming import AnswerStream
 from bot.typing_sign import typing_sign
 from channels.messages import InboundMessage, MessageKind
@@ -28,6 +29,9 @@ from rag.types import Answer, AnsweringRun, Clarification, Detail, Mode, Questio
 _NOTICE_FROM_POSITION = 2  # with one person ahead the answer itself arrives within seconds
 _TOGETHER_S = 10.0
 _LONG_QUEUE = 4  # with so many patients waiting, answers are quotes: some 0.2 s instead of 4
+
+_VERDICTS = frozenset({FollowUp.USEFUL, FollowUp.USELESS})
+_NO_MORE = frozenset({Topic.NO_PLAINER, Topic.NO_MORE})
 
 _Work = Callable[..., tuple[AnsweringRun, Dialogue | None]]
 
@@ -129,27 +133,30 @@ class Replier:
             return await prove(turn.session, turn.language, self._parts.find_document, number)
         if kept is None:
             return Notice(topic=Topic.PROOF_GONE, language=turn.language)
-        if kind in (FollowUp.USEFUL, FollowUp.USELESS):
+        if kind in kept.done:
+            return None  # a second tap is met with silence (H10)
+        if kind in _VERDICTS:
             return self._rate(kept, is_useful=kind is FollowUp.USEFUL)
-        return await self._again(kept, Detail.PLAINER if kind is FollowUp.PLAINER else Detail.MORE, turn)
+        outcome = await self._again(kept, Detail.PLAINER if kind is FollowUp.PLAINER else Detail.MORE, turn)
+        if isinstance(outcome, Answer) or (isinstance(outcome, Notice) and outcome.topic in _NO_MORE):
+            kept.done |= {kind}
+        return outcome
 
-    def _rate(self, kept: KeptAnswer, *, is_useful: bool) -> Outcome | None:
-        """Count a verdict, once an answer; a second tap is met with silence (H10)."""
-        if kept.is_rated:
-            return None
-        kept.is_rated = True
+    def _rate(self, kept: KeptAnswer, *, is_useful: bool) -> Outcome:
+        """Count a verdict, once an answer."""
+        kept.done |= _VERDICTS
         sources = {item.chunk.source_id for sentence in kept.answer.sentences for item in sentence.evidence}
         self._parts.tally.note_feedback(kept.answer.language, is_useful, sources)
         return Notice(topic=Topic.FEEDBACK, language=kept.answer.language)
 
     async def _again(self, kept: KeptAnswer, detail: Detail, turn: Turn) -> Outcome | None:
-        """The answer in plainer sentences, or what the same pages say beyond it."""
+        """The answer in plainer sentences, or what the same pages say beyond all that has been told."""
         if self._parts.answerer is None or kept.question is None:
             return Apology(language=turn.language)
-        answerer, question = self._parts.answerer, kept.question
+        answerer, question, told = self._parts.answerer, kept.question, turn.session.kept[-1].told
 
         def work(**options: Any) -> tuple[AnsweringRun, Dialogue | None]:  # noqa: ANN401 - options of the answering line
-            return answerer.answer(question, detail=detail, said=kept.told, **options), turn.session.intake
+            return answerer.answer(question, detail=detail, said=told, **options), turn.session.intake
 
         outcome = await self._worked(work, question, turn, kept.answer.language)
         if isinstance(outcome, Answer) and not _is_like(outcome, kept.answer):

@@ -21,7 +21,8 @@ from bot.parts import Parts
 from bot.registry import ClaimRegistry
 from bot.renderer import Renderer
 from bot.safety import SafetyGate
-from bot.sessions import Session, Sessions, key_of
+from bot.session import Session
+from bot.sessions import Sessions, key_of
 from bot.source_address import SourceAddresses
 from bot.telemetry import Telemetry
 from channels.messages import InboundMessage, MessageKind, OutboundMessage, Platform

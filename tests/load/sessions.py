@@ -25,7 +25,8 @@ from rich.progress import track
 from bot.app import build
 from bot.conversation import Conversation
 from bot.safety import GateReading
-from bot.sessions import Session, Sessions
+from bot.session import Session
+from bot.sessions import Sessions
 from bot.settings import Settings, load_settings
 from channels.messages import InboundMessage, MessageKind, OutboundMessage, Patient, Platform
 from locales.language import Language

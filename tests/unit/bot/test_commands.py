@@ -2,7 +2,7 @@ import pytest
 
 from bot.commands import COUNTRY_PAYLOAD, LANGUAGE_PAYLOAD, MODE_PAYLOAD, OFFERED_COUNTRIES, choose, command_menu, respond
 from bot.outcomes import Topic
-from bot.sessions import Session
+from bot.session import Session
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language

@@ -554,3 +554,21 @@ async def test_with_many_waiting_answers_are_quotes(make: Callable[..., Bench]) 
     quoting = [wish["quote_only"] for wish in bench.answerer.wishes]
     assert quoting[1] is True  # four still wait when the second one's turn has come
     assert quoting[-1] is False
+
+
+async def test_of_many_messages_each_is_received_before_the_gate_reads_the_next(make: Make) -> None:
+    bench, read = make(), []
+
+    def note(text: str, _: object = ()) -> GateReading:
+        read.append(text)
+        return GateReading()
+
+    bench.gate.read = note  # type: ignore[method-assign]
+    texts = [f"domanda {number}" for number in range(20)]
+    for number, text in enumerate(texts):
+        await bench.conversation.receive(inbound(text, identity=str(number)))
+    for passes in range(1, 10):
+        await asyncio.sleep(0)
+        assert len(read) <= passes
+    await asyncio.wait_for(bench.conversation.idle(), 5)
+    assert read == texts

@@ -329,9 +329,8 @@ async def test_a_tap_after_an_emergency_that_was_none_shows_the_proof(watch: Wat
 
     bench.gate.read = read  # type: ignore[method-assign]
     await bench.hear(command("/start"), "ho male al petto quando tossisco", tap(ANSWER_PAYLOAD))
-    payload = bench.sessions.touch((Platform.TELEGRAM, "42", "42")).kept
-    assert payload is not None
-    (text,) = await bench.hear(tap(f"proof:{payload.number}"))
+    (kept,) = bench.sessions.touch((Platform.TELEGRAM, "42", "42")).kept
+    (text,) = await bench.hear(tap(f"proof:{kept.number}"))
     assert "Ecco da dove viene" in text
 
 

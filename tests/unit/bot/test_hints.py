@@ -1,7 +1,7 @@
 import pytest
 
 from bot.hints import language_of, take_country_hint
-from bot.sessions import Session
+from bot.session import Session
 from channels.messages import InboundMessage, MessageKind
 from locales.language import Language
 from tests.builders import inbound

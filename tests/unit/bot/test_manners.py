@@ -351,6 +351,22 @@ class TestFollowUps:
         assert options["detail"].value == "more"
         assert first.sentences[0].evidence[0].place in options["said"]
 
+    @pytest.mark.parametrize("kind", ["more", "plainer"])
+    async def test_a_double_tap_is_answered_once_h10(self, make: Make, kind: str) -> None:
+        bench = await self.answered(make, answer(sentence("Riposo.")), answer(sentence("E bere molto.")))
+        payload = last_buttons(bench)[kind]
+        assert await bench.hear(tap(payload), tap(payload)) == ["E bere molto."]
+
+    async def test_under_an_answer_that_was_added_to_the_buttons_go_on_working(self, make: Make) -> None:
+        second = answer(sentence("E bere molto.", evidence=(evidence("E bere molto."),)))
+        bench = await self.answered(make, answer(sentence("Riposo.")), second, answer(sentence("Stia a letto.")))
+        buttons = last_buttons(bench)
+        await bench.hear(tap(buttons["more"]))
+        assert "Riposo." in "".join(await bench.hear(tap(buttons["proof"])))
+        assert "senza il Suo nome" in "".join(await bench.hear(tap(buttons["useful"])))
+        assert await bench.hear(tap(buttons["plainer"])) == ["Stia a letto."]
+        assert second.sentences[0].evidence[0].place in bench.answerer.wishes[-1]["said"]
+
     async def test_what_is_no_plainer_is_said_to_be_none(self, make: Make) -> None:
         bench = await self.answered(make)
         (told,) = await bench.hear(tap(last_buttons(bench)["plainer"]))

@@ -8,7 +8,7 @@ from bot.follow_ups import read_follow_up
 from bot.outcomes import Notice, Proof, Topic
 from bot.proof import asks_why, prove
 from bot.renderer import Reader, Renderer
-from bot.sessions import Session
+from bot.session import Session
 from bot.source_address import SourceAddresses
 from channels import markup
 from channels.messages import OutboundMessage, Platform

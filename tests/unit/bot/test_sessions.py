@@ -1,8 +1,10 @@
 import asyncio
 
-from bot.sessions import MAX_TURN_CHARACTERS, Session, Sessions, key_of
+from bot.session import MAX_TURN_CHARACTERS, Session
+from bot.sessions import Sessions, key_of
 from channels.messages import Platform
 from locales.language import Language
+from rag.types import Question
 from tests.builders import answer, inbound, red_flag
 
 
@@ -127,6 +129,28 @@ def test_the_last_answer_is_kept_under_its_own_number_only() -> None:
     old, new = session.keep_answer(first, 0), session.keep_answer(second, 0)
     assert session.kept_answer() is session.kept_answer(new) is second
     assert session.kept_answer(old) is None
+
+
+def test_answers_to_one_question_are_kept_beside_each_other_until_another_is_answered() -> None:
+    session, question = Session(last_seen=0), Question(text="che cos'è la febbre?")
+    first, more = answer(), answer()
+    numbers = [session.keep_answer(first, 0, question), session.keep_answer(more, 0, question)]
+    assert [session.kept_answer(number) for number in numbers] == [first, more]
+    assert session.kept_answer() is more
+    session.keep_answer(answer(), 0, Question(text="che cos'è la febbre?"))
+    assert [session.kept_answer(number) for number in numbers] == [None, None]
+
+
+def test_of_answers_to_one_question_each_is_dropped_in_its_time() -> None:
+    session, question = Session(last_seen=0), Question(text="che cos'è la febbre?")
+    old, new = session.keep_answer(answer(), 0, question), session.keep_answer(answer(), 100, question)
+    session.forget_before(50)
+    assert session.kept_answer(old) is None
+    assert session.kept_answer(new) is not None
+    assert session.oldest() == 0  # last seen
+    for moment in range(101, 110):
+        session.keep_answer(answer(), moment, question)
+    assert len(session.kept) == 3
 
 
 def test_no_two_answers_have_the_same_number_also_in_two_sessions() -> None:
