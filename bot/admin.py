@@ -49,7 +49,7 @@ class AdminParts:
     runner: StartsRuns
     view: IngestionView
     texts: AdminTexts
-    tally: Metrics
+    metrics: Metrics
     telemetry: Telemetry
     queue_length: Callable[[], int]
     schedule: Schedule | None = None
@@ -107,7 +107,7 @@ class Admin:
         else:
             is_ours = message.kind is MessageKind.BUTTON and message.text.startswith((CONFIRM_PAYLOAD, DISMISS_PAYLOAD))
         if is_ours and not self._parts.admins.includes(message):
-            self._parts.tally.note_admin_attempt(message.sender.platform)
+            self._parts.metrics.note_admin_attempt(message.sender.platform)
             return False
         return is_ours
 
@@ -274,7 +274,7 @@ class Admin:
         return self._texts.plain(reader.language, f"sources.{choice}d", source=source_id)
 
     async def _stats(self, reader: _Reader, _: list[str]) -> OutboundMessage:
-        return self._texts.stats(reader.language, self._parts.tally, self._parts.clock() - self._started)
+        return self._texts.stats(reader.language, self._parts.metrics, self._parts.clock() - self._started)
 
     def _unknown_source(self, reader: _Reader, known: list[str]) -> OutboundMessage:
         return self._texts.plain(reader.language, "sources.unknown", known=", ".join(known))

@@ -1,16 +1,13 @@
-"""The composition root: the one place that names concrete classes, and the life of the process."""
+"""The composition root: the place that puts the concrete parts together, and the life of the process."""
 
 import asyncio
 import contextlib
 import time
-import zlib
 from collections.abc import Sequence
-from functools import partial
 
 import uvicorn
 from starlette.applications import Starlette
 
-from bot.commands import command_menu
 from bot.consent import ConsentDesk
 from bot.conversation import Conversation
 from bot.errors import StartRefused
@@ -19,6 +16,7 @@ from bot.inference_worker import InferenceWorker
 from bot.intake import IntakeDesk
 from bot.intake_mode import IntakeMode
 from bot.loading import load_gate, load_renderer, load_texts, rag_settings
+from bot.messengers import build_messengers
 from bot.metrics import Metrics
 from bot.operations import Operations
 from bot.operator_routes import OperatorRoutes
@@ -27,7 +25,7 @@ from bot.patient_limits import PatientLimits
 from bot.patient_registry import PatientRegistry
 from bot.process import Server, at_home, stopped_by_signals
 from bot.program_routes import ProgramRoutes
-from bot.registry import ClaimRegistry
+from bot.registries import claim_registry, hash_key, patient_registry
 from bot.safety import SafetyGate
 from bot.sessions import Sessions
 from bot.settings import Settings
@@ -36,7 +34,6 @@ from bot.streaming import PACES
 from bot.telemetry import Telemetry, quieten_loop
 from bot.web import web_app
 from channels.base import Channel
-from channels.messages import Platform
 from ingest.disease_tree import disease_tree
 from locales.catalog import Catalog
 from locales.language import Language
@@ -48,7 +45,6 @@ from rag.languages import identify
 from rag.models.protocols import Embedder, LanguageModel
 
 _HTTP_GRACE_S = 5
-_TERMS = 1  # one more whenever the text of the consent changes in what it says
 
 
 def build(
@@ -72,10 +68,10 @@ def build(
         RagError: If a model cannot be loaded or the index was built with another embedder.
     """
     catalog, directory = load_texts()
-    telemetry = Telemetry(_hash_key(settings))
+    telemetry = Telemetry(hash_key(settings))
     metrics = Metrics(telemetry)
     if channels is None:
-        channels = _messengers(settings, catalog, metrics)
+        channels = build_messengers(settings, catalog, metrics)
     answerer = build_answerer(rag_settings(settings), language_model=language_model, embedder=embedder)
     gate = load_gate(answerer.embedder)
     is_outdated = check_fitness(settings, {channel.platform for channel in channels}, answerer, telemetry)
@@ -99,21 +95,19 @@ def build(
         metrics.note_registry_failure()
         health.note_registry_failure()
 
-    patients = PatientRegistry(
-        settings.home / "patients.sqlite", _hash_key(settings), terms=_terms(settings), on_trouble=registry_fails
-    )
+    patients = patient_registry(settings, registry_fails)
     parts = Parts(
         channels=health.channels,
         gate=gate,
         answerer=answerer,
         worker=worker,
         sessions=sessions,
-        registry=ClaimRegistry(settings.home / "claims.sqlite", _hash_key(settings), on_trouble=registry_fails),
+        registry=claim_registry(settings, registry_fails),
         renderer=load_renderer(settings),
         directory=directory,
         telemetry=telemetry,
         clock=time.monotonic,
-        tally=metrics,
+        metrics=metrics,
         admin=operations.admin,
         mode=settings.mode,
         intake=_intake(settings, answerer, gate),
@@ -149,7 +143,9 @@ class App:
         self._programs = ProgramRoutes(settings, parts, answerer, operations)
         self._health = health
         health.turns = lambda: self.conversation.running
-        operators = OperatorRoutes(settings, health, parts.tally, operations.view, operations.schedule, catalog, parts.telemetry)
+        operators = OperatorRoutes(
+            settings, health, parts.metrics, operations.view, operations.schedule, catalog, parts.telemetry
+        )
         routes = [route for channel in parts.channels.values() for route in channel.routes()]
         self.asgi: Starlette = web_app(
             routes + self._programs.routes + operators.routes,
@@ -286,54 +282,3 @@ def _find_document(answerer: Answerer, document_id: str) -> Document | None:
             if document is not None:
                 return document
     return None
-
-
-def _messengers(settings: Settings, catalog: Catalog, metrics: Metrics) -> list[Channel]:
-    """The messengers that are configured; their libraries are loaded only for those."""
-    found: list[Channel] = []
-    base_url = settings.public_base_url or ""
-    if settings.telegram_token is not None:
-        from channels.telegram_channel import TelegramChannel
-
-        secret = settings.telegram_webhook_secret
-        found.append(
-            TelegramChannel(
-                settings.telegram_token.get_secret_value(),
-                settings.telegram_mode,
-                secret.get_secret_value() if secret else "",
-                base_url,
-                settings.telegram_api_base_url,
-                command_menu=command_menu(catalog),
-            )
-        )
-    if settings.has_whatsapp:
-        from channels.whatsapp_channel import WhatsAppChannel
-
-        token = settings.twilio_auth_token
-        found.append(
-            WhatsAppChannel(
-                settings.twilio_account_sid or "",
-                token.get_secret_value() if token else "",
-                settings.whatsapp_from or "",
-                base_url,
-                settings.twilio_api_base_url,
-                pace_s=settings.whatsapp_pace_s,
-                template_sid=settings.whatsapp_template_sid or "",
-                discard=settings.whatsapp_discard,
-                typing=settings.whatsapp_typing,
-                on_status=partial(metrics.note_delivery_status, Platform.WHATSAPP),
-            )
-        )
-    if not found:
-        raise StartRefused("No messenger is configured: set SALUS_TELEGRAM_TOKEN, or the three Twilio settings for WhatsApp.")
-    return found
-
-
-def _terms(settings: Settings) -> int:
-    """The number of the terms that patients agree to: other ones where somebody else receives their questions, too."""
-    party = settings.remote_generator_party
-    return _TERMS if party is None else zlib.crc32(f"{_TERMS} {party}".encode())
-
-
-def _hash_key(settings: Settings) -> bytes | None:
-    return settings.hash_key.get_secret_value().encode() if settings.hash_key else None

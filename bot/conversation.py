@@ -94,7 +94,7 @@ class Conversation:
             outcome = await self._respond(message, log)
         except RecipientGone as error:
             self._parts.sessions.drop(key_of(message))
-            self._parts.tally.note_delivery_failure(platform, DeliveryFailure.of(error))
+            self._parts.metrics.note_delivery_failure(platform, DeliveryFailure.of(error))
             self._parts.telemetry.event("recipient_gone", patient=patient, platform=platform.value)
         except Cancelled:  # the bot is stopping
             self._parts.telemetry.event("turn_cancelled", patient=patient)
@@ -102,11 +102,11 @@ class Conversation:
         except Exception as error:  # noqa: BLE001 - whatever happens, the patient hears back
             self._parts.telemetry.failure("turn_failed", error, stage=log.stage_name, patient=patient)
             if log.stage_name == "send" or isinstance(error, DeliveryFailed):
-                self._parts.tally.note_delivery_failure(platform, DeliveryFailure.of(error))
+                self._parts.metrics.note_delivery_failure(platform, DeliveryFailure.of(error))
             if not isinstance(error, DeliveryFailed):
                 await self._apologise(message)
         else:
-            self._parts.tally.note_turn(outcome, platform, log.duration_s, log.stages_s)
+            self._parts.metrics.note_turn(outcome, platform, log.duration_s, log.stages_s)
             self._parts.telemetry.event(
                 "turn", outcome=outcome, patient=patient, platform=platform.value,
                 duration_s=log.duration_s, stages_s=log.stages_s,
@@ -177,7 +177,7 @@ class Conversation:
         verdict = limits.admit(self._parts.telemetry.patient(message)) if limits is not None else Verdict.ADMITTED
         if verdict is Verdict.ADMITTED:
             return None
-        self._parts.tally.note_limited(message.sender.platform)
+        self._parts.metrics.note_limited(message.sender.platform)
         if verdict in _REFUSED:
             await self._notify(_REFUSED[verdict], message, session)
         return "refused"
@@ -229,7 +229,7 @@ class Conversation:
                 outcome = await self._replier.outcome(turn)
             if outcome is None or session.is_over:
                 return "notice"
-            self._parts.tally.note(outcome, message.sender.platform, self._replier.mode(session))
+            self._parts.metrics.note(outcome, message.sender.platform, self._replier.mode(session))
             with log.stage("render"):
                 number = self._keep(outcome, session)
                 if number is not None:
@@ -253,7 +253,7 @@ class Conversation:
         if isinstance(admitted, Admitted):
             session.met = True
             return admitted
-        self._parts.tally.note(admitted, message.sender.platform)
+        self._parts.metrics.note(admitted, message.sender.platform)
         await self._delivery.send(admitted, message, session)
         return None
 
@@ -283,7 +283,7 @@ class Conversation:
     async def _apologise(self, message: InboundMessage) -> None:
         session = self._parts.sessions.touch(key_of(message))
         apology = Apology(language=language_of(message, session))
-        self._parts.tally.note(apology, message.sender.platform)
+        self._parts.metrics.note(apology, message.sender.platform)
         await self._delivery.try_to_send(apology, message, session)
 
     async def _notify(self, topic: Topic, message: InboundMessage, session: Session) -> None:

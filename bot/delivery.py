@@ -51,7 +51,7 @@ class Delivery:
         try:
             await self.send(outcome, message, session)
         except Exception as error:  # noqa: BLE001 - see above
-            self._parts.tally.note_delivery_failure(message.sender.platform, DeliveryFailure.of(error))
+            self._parts.metrics.note_delivery_failure(message.sender.platform, DeliveryFailure.of(error))
             self._parts.telemetry.failure("send_failed", error, patient=self._parts.telemetry.patient(message))
 
     async def within_limit(self, sending: Awaitable[None]) -> None:

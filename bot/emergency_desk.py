@@ -86,7 +86,7 @@ class EmergencyDesk:
         language = language_of(message, session)
         session.language_prior = language  # the next word may be too short to tell
         outcome = Escalation(red_flag=red_flag, language=language, repeated=repeated)
-        self._parts.tally.note(outcome, message.sender.platform)
+        self._parts.metrics.note(outcome, message.sender.platform)
         if red_flag.level is not Level.ABUSE:
             await self._delivery.send(outcome, message, session)
         elif message.is_group:  # never where others read it

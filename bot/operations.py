@@ -70,7 +70,7 @@ class Operations:
                 runner=self.runner,
                 view=self.view,
                 texts=texts,
-                tally=metrics,
+                metrics=metrics,
                 telemetry=telemetry,
                 queue_length=queue_length,
                 schedule=nightly,

@@ -59,7 +59,7 @@ class Parts:
     directory: EmergencyDirectory
     telemetry: Telemetry
     clock: Callable[[], float]
-    tally: Metrics = field(default_factory=Metrics)
+    metrics: Metrics = field(default_factory=Metrics)
     admin: Admin | None = None
     mode: Mode = Mode.FAST  # unless the patient chose another
     consent: ConsentDesk | None = None  # None where nobody is asked for it

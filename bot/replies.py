@@ -146,7 +146,7 @@ class Replier:
         """Count a verdict, once an answer."""
         kept.done |= _VERDICTS
         sources = {item.chunk.source_id for sentence in kept.answer.sentences for item in sentence.evidence}
-        self._parts.tally.note_feedback(kept.answer.language, is_useful, sources)
+        self._parts.metrics.note_feedback(kept.answer.language, is_useful, sources)
         return Notice(topic=Topic.FEEDBACK, language=kept.answer.language)
 
     async def _again(self, kept: KeptAnswer, detail: Detail, turn: Turn) -> Outcome | None:
@@ -208,7 +208,7 @@ class Replier:
             return await self._stopped(turn, language, is_wished=session.escalations == escalations)
         finally:
             session.answering = None
-        self._parts.tally.note_answering(run.timings_s)
+        self._parts.metrics.note_answering(run.timings_s)
         if session.escalations != escalations:  # meanwhile: nobody is asked back after "call now"
             session.intake = None
             if isinstance(run.reply, Clarification):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from locales.language import Language
 from rag.aligner import Aligner
 from rag.cascade import Cascade
-from rag.composer import ENOUGH_WORDS, MAX_WORDS, Composer
+from rag.composer import Composer
 from rag.documents import Link
 from rag.errors import Cancelled, IndexMissing, IndexOutdated
 from rag.evidence import EvidenceSelector
@@ -15,8 +15,8 @@ from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
 from rag.limits import LimitWords
 from rag.models.protocols import Budget, Embedder, PairScorer, Vectors
+from rag.refuser import Refuser
 from rag.search import Search
-from rag.signpost import Signpost
 from rag.stopwatch import Stopwatch
 from rag.types import (
     Abstention,
@@ -26,7 +26,6 @@ from rag.types import (
     Detail,
     Evidence,
     Hit,
-    Intent,
     Interpretation,
     Mode,
     Preface,
@@ -38,21 +37,12 @@ from rag.types import (
     SupportedSentence,
 )
 from rag.unsearched import reply_without_search
+from rag.wish import OnSentence, Wish
 
-OnSentence = Callable[[SupportedSentence], None]
 OpenReader = Callable[[Language], IndexReader]
 
-_REFUSALS = {Intent.OWN_DOSE: AbstentionKind.OWN_DOSE, Intent.READING: AbstentionKind.READING}
-_FOR_WANT_OF_TEXT = {AbstentionKind.NO_CONTENT, AbstentionKind.NO_EVIDENCE}
 _MAX_FURTHER_READING = 2
 _MAX_TOKENS = 150
-_CANDIDATES = {Mode.FAST: 6, Mode.PRECISE: 12}  # sentences that an answer may be made from
-_WORDS = {  # at most, and enough of them
-    Detail.USUAL: (MAX_WORDS, ENOUGH_WORDS),
-    Detail.PLAINER: (40, 20),
-    Detail.MORE: (MAX_WORDS, MAX_WORDS),
-}
-_PLAIN_WORDS = 20  # the longest sentence that can be followed when it is read aloud
 _SURE = 0.9  # of its page's similarity: a question so well covered gains nothing from being said in other words (ADR 0023)
 
 
@@ -63,25 +53,6 @@ class _Phrased:
     interpretation: Interpretation
     query: Query
     vectors: list[Vectors]
-
-
-@dataclass(frozen=True, slots=True)
-class _Wish:
-    """How one question is to be answered, and who hears of its sentences."""
-
-    mode: Mode
-    country: str | None
-    budget: Budget
-    on_sentence: OnSentence
-    quote_only: bool = False
-    pages: tuple[str, ...] = ()
-    detail: Detail = Detail.USUAL
-    said: Collection[tuple[str, int]] = ()
-
-    @property
-    def generates(self) -> bool:
-        """Whether the generator is to be used."""
-        return not self.quote_only and self.detail is Detail.USUAL
 
 
 class Answerer:
@@ -112,7 +83,7 @@ class Answerer:
         self._always_reformulates = always_reformulates
         self._max_chunks = max_chunks
         self._similarity_threshold = similarity_threshold
-        self._signpost = Signpost()
+        self._refuser = Refuser(open_reader, selectors, similarity_threshold)
         self._aligners = {language: Aligner(language, entailment) for language in Language}
         self._limits = {language: LimitWords.load(language) for language in Language}
 
@@ -168,8 +139,8 @@ class Answerer:
         reply: Reply | None = reply_without_search(interpretation)
         if reply is None:
             budget = Budget(max_tokens=_MAX_TOKENS, deadline=deadline, cancelled=cancelled)
-            wish = _Wish(
-                mode, question.country, budget, on_sentence,
+            wish = Wish(
+                mode=mode, country=question.country, budget=budget, on_sentence=on_sentence,
                 quote_only=quote_only, pages=question.pages, detail=detail, said=said,
             )  # fmt: skip
             reply = self._search_and_write(interpretation, wish, watch)
@@ -187,14 +158,14 @@ class Answerer:
         reader, watch = self.reader(interpretation.language), Stopwatch()
         return self._find(self._phrase(interpretation, question.country, budget, watch), reader, watch)
 
-    def _search_and_write(self, interpretation: Interpretation, wish: _Wish, watch: Stopwatch) -> Reply:
+    def _search_and_write(self, interpretation: Interpretation, wish: Wish, watch: Stopwatch) -> Reply:
         language = interpretation.language
         phrased = self._phrase(interpretation, wish.country, wish.budget, watch)
         _go_on(wish.budget)
         try:
             reader = self.reader(language)
         except (IndexMissing, IndexOutdated):  # nothing that can be read, until a run has published
-            return self._refuse(AbstentionKind.NO_CONTENT, phrased, watch)
+            return self._refuser.refuse(AbstentionKind.NO_CONTENT, interpretation, phrased.vectors, watch)
         hits, evidence = self._evidence(phrased, reader, wish, watch)
         if evidence and evidence[0].similarity < _SURE and wish.mode is Mode.PRECISE and wish.generates:
             # Never where nothing was found: a generator's words must not make an answer of a refusal.
@@ -203,7 +174,8 @@ class Answerer:
                 _go_on(wish.budget)
                 evidence = self._evidence(wider, reader, wish, watch)[1] or evidence
         if not evidence:
-            return self._refuse(self._refusal(interpretation, reader), phrased, watch, hits)
+            kind = self._refuser.kind_of(interpretation, reader)
+            return self._refuser.refuse(kind, interpretation, phrased.vectors, watch, hits)
         _go_on(wish.budget)
         composer, hurried = self._compose(interpretation, evidence, wish, watch)
         if not composer.sentences:  # each one is longer than an answer may be, or may not be shown
@@ -231,17 +203,15 @@ class Answerer:
                 phrased.interpretation, query, [*phrased.vectors, *(self.embedder.embed_queries(added) if added else ())]
             )
 
-    def _evidence(
-        self, phrased: _Phrased, reader: IndexReader, wish: _Wish, watch: Stopwatch
-    ) -> tuple[list[Hit], list[Evidence]]:
+    def _evidence(self, phrased: _Phrased, reader: IndexReader, wish: Wish, watch: Stopwatch) -> tuple[list[Hit], list[Evidence]]:
         hits = self._find(phrased, reader, watch)
         with watch.stage("evidence"):
             # The page that an intake found first, alone; where it gives nothing, the question is answered like any other.
             of_page = [hit for hit in hits if hit.chunk.document_id in wish.pages[:1]]
             evidence = self._select(phrased, of_page, reader, wish) if of_page else []
-            return hits, _as_wished(evidence or self._select(phrased, hits, reader, wish), wish)
+            return hits, wish.choose(evidence or self._select(phrased, hits, reader, wish))
 
-    def _select(self, phrased: _Phrased, hits: Sequence[Hit], reader: IndexReader, wish: _Wish) -> list[Evidence]:
+    def _select(self, phrased: _Phrased, hits: Sequence[Hit], reader: IndexReader, wish: Wish) -> list[Evidence]:
         return self._within_limits(
             self._selectors[phrased.interpretation.language].select(
                 phrased.interpretation,
@@ -249,7 +219,7 @@ class Answerer:
                 reader,
                 expansions=phrased.query.expansions,
                 query_vector=phrased.vectors[0],
-                most=_CANDIDATES[Mode.PRECISE if wish.detail is Detail.MORE else wish.mode],
+                most=wish.candidates,
             )
         )
 
@@ -257,7 +227,7 @@ class Answerer:
         return self._search.find(phrased.query, reader, phrased.vectors, stage=watch.stage)
 
     def _compose(
-        self, interpretation: Interpretation, evidence: Sequence[Evidence], wish: _Wish, watch: Stopwatch
+        self, interpretation: Interpretation, evidence: Sequence[Evidence], wish: Wish, watch: Stopwatch
     ) -> tuple[Composer, bool]:
         """Draft and align; whatever the generator does, the evidence is quoted where drafts are missing.
 
@@ -272,7 +242,7 @@ class Answerer:
                 watch.mark("first_written")
             wish.on_sentence(sentence)
 
-        most, enough = _WORDS[wish.detail]
+        most, enough = wish.words
         composer = Composer(self._aligners[language], evidence, show, self._limits[language], most, enough)
         composer.open()
         if self._cascade is not None and wish.detail is Detail.USUAL:
@@ -302,31 +272,6 @@ class Answerer:
         near = [item for item in evidence if item.similarity >= self._similarity_threshold]
         chunks = list(dict.fromkeys(item.chunk.chunk_id for item in near))[: self._max_chunks]
         return [item for item in near if item.chunk.chunk_id in chunks]
-
-    def _refusal(self, interpretation: Interpretation, reader: IndexReader) -> AbstentionKind:
-        if interpretation.intent in _REFUSALS:
-            return _REFUSALS[interpretation.intent]
-        return self._selectors[interpretation.language].abstention_kind(interpretation, reader)
-
-    def _refuse(self, kind: AbstentionKind, phrased: _Phrased, watch: Stopwatch, hits: Sequence[Hit] = ()) -> Abstention:
-        """Say why not; where only a text is wanting, point to one in another language if there surely is one."""
-        interpretation, language = phrased.interpretation, phrased.interpretation.language
-        if kind in _FOR_WANT_OF_TEXT and interpretation.intent not in _REFUSALS:
-            held = frozenset(hit.chunk.topic for hit in hits if hit.chunk.topic)
-            with watch.stage("other_language"):
-                page = self._signpost.find(interpretation, phrased.vectors, self.reader, held_topics=held)
-            if page is not None and page.similarity >= self._similarity_threshold:
-                return Abstention(kind=AbstentionKind.IN_OTHER_LANGUAGE, language=language, sources=(page,))
-        return Abstention(kind=kind, language=language)
-
-
-def _as_wished(evidence: Sequence[Evidence], wish: _Wish) -> list[Evidence]:
-    """The evidence that the wished detail is made of, in the order in which it is to be told."""
-    if wish.detail is Detail.MORE:
-        return [item for item in evidence if item.place not in wish.said]
-    if wish.detail is Detail.PLAINER:
-        return sorted(evidence, key=lambda item: len(item.sentence.text.split()) > _PLAIN_WORDS)
-    return list(evidence)
 
 
 def _go_on(budget: Budget) -> None:

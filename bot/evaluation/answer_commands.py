@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from bot.evaluation.endings import Report
 from bot.evaluation.shipped import Half, evidence_grades, planted_instructions
 from bot.tables import print_figures
 from bot.terminal import ERR, OUT, AsJson, busy, start
 from rag.types import Mode
 
-Report = Annotated[Path | None, typer.Option(dir_okay=False, writable=True, help="Also write a report as HTML.")]
 WithoutGenerator = Annotated[bool, typer.Option("--without-generator", help="Only what needs none.")]
 
 

@@ -7,6 +7,7 @@ import typer
 
 from bot.evaluation.answer_commands import register as register_answers
 from bot.evaluation.dialogue_commands import register as register_dialogues
+from bot.evaluation.endings import Report, hand_over
 from bot.evaluation.seed_commands import register
 from bot.evaluation.shipped import Half
 from bot.tables import print_figures
@@ -30,7 +31,7 @@ def evaluate_retrieval(
     config: Annotated[
         list[str] | None, typer.Option(help="A configuration; give it again for more. All that need no generator if not given.")
     ] = None,
-    report: Annotated[Path | None, typer.Option(dir_okay=False, writable=True, help="Also write a report as HTML.")] = None,
+    report: Report = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure how well questions find their pages; a run that was killed goes on where it was when it is started again."""
@@ -62,13 +63,8 @@ def evaluate_retrieval(
             generator=generator,
             progress=progress,
         )
-    if report:
-        write_report(figures, report)
-    if as_json:
-        print_figures(figures, OUT, as_json=True)
-        print_problems(figures["problems"], ERR)
-    else:
-        print_retrieval(figures, OUT, ERR)
+    hand_over(figures, print_retrieval, as_json=as_json, write=write_report, report=report)
+    print_problems(figures["problems"], ERR)
 
 
 @evaluation.command("safety")
@@ -256,7 +252,7 @@ def evaluate_all(
 @evaluation.command("abstention")
 def evaluate_abstention(
     half: Annotated[Half, typer.Option(help="The half that is tuned on, or the one that is only reported.")] = Half.DEV,
-    report: Annotated[Path | None, typer.Option(dir_okay=False, writable=True, help="Also write a report as HTML.")] = None,
+    report: Report = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure how well covered questions are told from others, and whether probabilities and similarity mean what they say."""
@@ -281,9 +277,4 @@ def evaluate_abstention(
         figures = measure(covered, others, lambda language: store.open(language, embedder.fingerprint), embedder, progress)
     embedder.save()
     figures["about"]["half"] = half.value
-    if report:
-        write_abstention_report(figures, report)
-    if as_json:
-        print_figures(figures, OUT, as_json=True)
-    else:
-        print_abstention(figures, OUT)
+    hand_over(figures, print_abstention, as_json=as_json, write=write_abstention_report, report=report)

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from bot.evaluation.seed_commands import Limit, Report, check
+from bot.evaluation.endings import Report, hand_over
+from bot.evaluation.seed_commands import Limit, check
 from bot.evaluation.shipped import Half
-from bot.terminal import ERR, OUT, AsJson, start
+from bot.terminal import ERR, AsJson, start
 
 OfHalf = Annotated[Half, typer.Option(help="The half that is tuned on, or the one that is only reported.")]
 
@@ -24,17 +25,11 @@ def dialogues(half: OfHalf = Half.DEV, limit: Limit = None, report: Report = Non
     from bot.evaluation.dialogue_runs import run_dialogues
     from bot.evaluation.dialogue_tables import print_dialogues
     from bot.progress import counted_progress
-    from bot.tables import print_figures
     from rag.evaluation.dialogue_report import write_dialogue_report
 
     with counted_progress(ERR) as progress:
         figures = run_dialogues(settings, half, progress, limit=limit)
-    if report:
-        write_dialogue_report(figures, report)
-    if as_json:
-        print_figures(figures, OUT, as_json=True)
-    else:
-        print_dialogues(figures, OUT)
+    hand_over(figures, print_dialogues, as_json=as_json, write=write_dialogue_report, report=report)
 
 
 def interpretation(
@@ -52,14 +47,8 @@ def interpretation(
     from bot.evaluation.dialogue_runs import run_interpretation
     from bot.evaluation.dialogue_tables import print_interpretation
     from bot.progress import counted_progress
-    from bot.tables import print_figures
     from rag.evaluation.interpretation_report import write_interpretation_report
 
     with counted_progress(ERR) as progress:
         figures = run_interpretation(settings, half, progress, with_generator=with_generator, limit=limit)
-    if report:
-        write_interpretation_report(figures, report)
-    if as_json:
-        print_figures(figures, OUT, as_json=True)
-    else:
-        print_interpretation(figures, OUT)
+    hand_over(figures, print_interpretation, as_json=as_json, write=write_interpretation_report, report=report)

@@ -18,6 +18,7 @@ from bot.evaluation.safety import evaluate_safety
 from bot.evaluation.shipped import (
     Half,
     alignment_edits,
+    alignment_free,
     alignment_pairs,
     category_phrases,
     follow_ups,
@@ -100,6 +101,7 @@ def evaluate_all(
         "safety_all_categories": evaluate_safety(category_phrases(half)),
         "alignment": evaluate_alignment(alignment_pairs(half)),
         "alignment_edits": evaluate_alignment(alignment_edits(half), "alignment_edits"),
+        "alignment_free": evaluate_alignment(alignment_free(half), "alignment_free"),
         "pages": evaluate_pages(page_questions(half), answerer, asker, progress),
         "lay": evaluate_pages(lay_questions(half), answerer, asker, progress),
         "lay_other": evaluate_topicality(lay_other_questions(half), asker, progress),
@@ -137,7 +139,7 @@ def _safety_figures(report: dict[str, Any]) -> Iterator[Figure]:
 
 
 def _page_figures(report: dict[str, Any]) -> Iterator[Figure]:
-    for row in report["alignment"]["rows"] + report["alignment_edits"]["rows"]:
+    for row in (row for name in ("alignment", "alignment_edits", "alignment_free") for row in report[name]["rows"]):
         yield _figure(f"{row['set']} precision", row["precision"], "alignment precision")
         yield _figure(f"{row['set']} recall", row["recall"])
     for row in report["pages"]["rows"]:

@@ -17,8 +17,8 @@ _MOST_PROBLEMS = 20
 _Rows = Sequence[Mapping[str, Any]]
 
 
-def print_retrieval(figures: Mapping[str, Any], out: Console, err: Console) -> None:
-    """Set by set what was found and what changed, then times; what is wrong with the set goes to `err`."""
+def print_retrieval(figures: Mapping[str, Any], out: Console) -> None:
+    """Set by set what was found and what changed, then times."""
     rows, comparisons = figures["rows"], figures["comparisons"]
     for name in dict.fromkeys(row["set"] for row in rows):
         own = [row for row in rows if row["set"] == name]
@@ -28,7 +28,6 @@ def print_retrieval(figures: Mapping[str, Any], out: Console, err: Console) -> N
             show_table(out, f"{name}: against the one before", _comparisons(compared))
     every = [row for row in rows if row["set"] == ALL_SETS]
     show_table(out, "milliseconds: half / 95 of 100 questions took no longer", _times(every))
-    print_problems(figures["problems"], err)
 
 
 def print_problems(problems: _Rows, err: Console) -> None:

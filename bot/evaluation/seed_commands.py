@@ -1,5 +1,6 @@
 """`salus eval traceability | compare | rate`: the evaluations of published chatbots, run on this one."""
 
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -7,11 +8,11 @@ from typing import Annotated
 import typer
 
 from bot.errors import BotError
+from bot.evaluation.endings import Report, hand_over
 from bot.terminal import ERR, OUT, AsJson, start
 
 _NEEDED = ("sklearn", "scipy", "sacrebleu", "rouge_score", "nltk", "matplotlib")
 
-Report = Annotated[Path | None, typer.Option(dir_okay=False, writable=True, help="Also write a report as HTML.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first so many questions.")]
 
 
@@ -38,7 +39,6 @@ def evaluate_traceability(
     from bot.evaluation.seed_runs import run_traceability
     from bot.evaluation.seed_tables import print_traceability
     from bot.progress import counted_progress
-    from bot.tables import print_figures
     from rag.evaluation.traceability_report import write_traceability_report
     from rag.models.load import NO_MODEL
 
@@ -46,12 +46,7 @@ def evaluate_traceability(
         settings = settings.model_copy(update={"generator": NO_MODEL})
     with counted_progress(ERR) as progress:
         figures = run_traceability(settings, progress, limit=limit)
-    if report:
-        write_traceability_report(figures, report)
-    if as_json:
-        print_figures(figures, OUT, as_json=True)
-    else:
-        print_traceability(figures, OUT)
+    hand_over(figures, print_traceability, as_json=as_json, write=write_traceability_report, report=report)
 
 
 def compare(
@@ -69,17 +64,11 @@ def compare(
     from bot.evaluation.seed_runs import run_comparison
     from bot.evaluation.seed_tables import print_comparison
     from bot.progress import counted_progress
-    from bot.tables import print_figures
     from rag.evaluation.comparison_report import write_comparison_report
 
     with counted_progress(ERR) as progress:
         figures = run_comparison(settings, progress, systems=system or (), limit=limit)
-    if report:
-        write_comparison_report(figures, report)
-    if as_json:
-        print_figures(figures, OUT, as_json=True)
-    else:
-        print_comparison(figures, OUT)
+    hand_over(figures, print_comparison, as_json=as_json, write=write_comparison_report, report=report)
 
 
 def rate(
@@ -111,17 +100,11 @@ def rate(
     from bot.evaluation.rating import analyse as measure
     from bot.evaluation.rating_returns import Key, read_returned
     from bot.evaluation.seed_tables import print_rating
-    from bot.tables import print_figures
     from rag.evaluation.rating_report import write_rating_report
 
     names = Key.read(key)
     figures = measure(read_returned(files, names), names)
-    if report:
-        write_rating_report(figures, report)
-    if as_json:
-        print_figures(figures, OUT, as_json=True)
-    else:
-        print_rating(figures, OUT, ERR)
+    hand_over(figures, partial(print_rating, err=ERR), as_json=as_json, write=write_rating_report, report=report)
 
 
 def check(report: Path | None) -> None:

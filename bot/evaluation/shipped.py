@@ -78,6 +78,11 @@ def alignment_edits(half: Half) -> Path:
     return _ROOT / "alignment" / f"edits_{half.value}.jsonl"
 
 
+def alignment_free(half: Half) -> Path:
+    """Sentences in quite other words than their evidence, half of them with one change of what it says."""
+    return _ROOT / "alignment" / f"free_{half.value}.jsonl"
+
+
 def adversarial_drafts() -> Path:
     """What a careless writer drafts: sentences with a changed number, unit or negation among faithful ones."""
     return _ROOT / "alignment" / "drafts.jsonl"

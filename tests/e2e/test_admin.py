@@ -75,7 +75,7 @@ async def steered(launch: Launch, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
                 runner=ingestion,
                 view=ingestion,
                 texts=texts,
-                tally=parts.tally,
+                metrics=parts.metrics,
                 telemetry=parts.telemetry,
                 queue_length=lambda: parts.worker.depth,
                 follower=follower,

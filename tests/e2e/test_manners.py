@@ -82,7 +82,7 @@ async def test_taps_below_an_answer_are_counted_and_answered(launch: Launch) -> 
         await bot.telegram_taps(below[kind])
         await bot.idle()
     assert any("senza il Suo nome" in text for text in bot.telegram_texts())
-    assert sum(useful for useful, _ in bot.app._parts.tally.feedback.values()) >= 1
+    assert sum(useful for useful, _ in bot.app._parts.metrics.feedback.values()) >= 1
 
 
 async def test_everything_is_erased_at_once(launch: Launch) -> None:

@@ -219,7 +219,7 @@ async def test_a_complaint_is_asked_back_about_with_replies_to_tap(make: Make, l
     sent = await bench.hear(COMPLAINT[language])
 
     labels = [button.label for button in sent[0].buttons]
-    signs = {IT: {"Febbre", "Starnuti", "Prurito occhi e naso"}, ES: {"Fiebre", "Estornudos", "Pican ojos y nariz"}}
+    signs = {IT: {"Febbre", "Starnuti", "Prurito occhi e naso"}, ES: {"Fiebre", "Estornudos", "Picazón ojos y nariz"}}
     wanted = {IT: ["Nessuna o non so", "Basta domande"], ES: ["Ninguna o no sé", "No más preguntas"]}
     assert signs[language] <= set(labels[:-2])
     assert len(labels) <= 6

@@ -18,7 +18,7 @@ from bot.run_follower import RunFollower
 from bot.run_texts import RunTexts
 from bot.telemetry import Telemetry
 from channels.errors import DeliveryFailed, MessageGone, RecipientGone, TryLater
-from channels.messages import InboundMessage, MessageKind, Platform
+from channels.messages import InboundMessage, MessageKind, Patient, Platform
 from ingest.errors import LedgerUnusable, SourceUnreadable
 from ingest.ledger import PublishedIndex, RunStatus, SourceState
 from ingest.report import Step
@@ -46,7 +46,7 @@ class Bench:
         self.telegram, self.whatsapp = RecordingChannel(), RecordingChannel(Platform.WHATSAPP)
         self.ingestion = FakeIngestion()
         self.texts = AdminTexts(Catalog.load(), ROME)
-        self.tally = Metrics()
+        self.metrics = Metrics()
         self.schedule = FakeSchedule()
         follower = RunFollower(
             self.ingestion, self.ingestion, RunTexts(self.texts), Telemetry(), clock=self.time, sleep=self.time.sleep
@@ -57,7 +57,7 @@ class Bench:
             "runner": self.ingestion,
             "view": self.ingestion,
             "texts": self.texts,
-            "tally": self.tally,
+            "metrics": self.metrics,
             "telemetry": Telemetry(),
             "queue_length": lambda: 3,
             "schedule": self.schedule,
@@ -111,16 +111,16 @@ def steps(bench: Bench, *actions: tuple[float, Callable[[FakeIngestion], Any]]) 
 )
 def test_an_administrators_command_is_taken_from_administrators_alone_and_counted(bench: Bench, line: str) -> None:
     assert bench.admin.takes(command(line))
-    assert bench.tally.admin_attempts == 0
+    assert bench.metrics.admin_attempts == 0
     assert not bench.admin.takes(command(line, identity="7"))
-    assert bench.tally.admin_attempts == 1
+    assert bench.metrics.admin_attempts == 1
 
 
 @pytest.mark.parametrize("line", ["/help", "/nuovo", "/reindexing", "/"])
 def test_a_patients_command_is_left_to_the_conversation(bench: Bench, line: str) -> None:
     assert not bench.admin.takes(command(line))
     assert not bench.admin.takes(command(line, identity="7"))
-    assert bench.tally.admin_attempts == 0
+    assert bench.metrics.admin_attempts == 0
 
 
 def test_words_without_a_slash_are_no_command(bench: Bench) -> None:
@@ -130,12 +130,12 @@ def test_words_without_a_slash_are_no_command(bench: Bench) -> None:
 
 def test_in_a_group_an_administrator_is_like_everybody_else(bench: Bench) -> None:
     assert not bench.admin.takes(command("/reindex", chat="-100123"))
-    assert bench.tally.admin_attempts == 1
+    assert bench.metrics.admin_attempts == 1
 
 
 def test_a_strangers_tap_is_refused_and_counted(bench: Bench) -> None:
     assert not bench.admin.takes(inbound("admin:confirm:x", kind=MessageKind.BUTTON, identity="7"))
-    assert bench.tally.admin_attempts == 1
+    assert bench.metrics.admin_attempts == 1
 
 
 @pytest.mark.parametrize("setting", ["+393331234567", "whatsapp:+393331234567", "+39 333 123-4567"])
@@ -304,6 +304,17 @@ async def test_two_administrators_at_once_start_one_run_and_the_second_is_told(b
     assert any("Ya hay una actualización en curso" in text for text in texts[1])
     assert any("Páginas descargadas: 30 de 100" in text for text in texts[1])
     await bench.admin.stop()
+
+
+@pytest.mark.parametrize("sender", [patient(), WHATSAPP])
+async def test_an_administrator_who_asks_twice_starts_one_run_and_hears_its_end_once(bench: Bench, sender: Patient) -> None:
+    steps(bench, (1, lambda run: run.begin(1, progress=progress())), (9, lambda run: run.end()))
+    await asyncio.gather(bench.hear("/reindex", sender=sender), bench.hear("/reindex", sender=sender))
+    await bench.until_followed()
+    assert len(bench.ingestion.started) == 1
+    told = [*bench.telegram.texts(), *bench.whatsapp.texts()]
+    assert sum("già in corso" in text for text in told) == 1
+    assert sum(text.startswith("Aggiornamento completato.") for text in [*told, *bench.edits()]) == 1
 
 
 async def test_a_run_that_begins_while_another_is_looked_for_is_not_mistaken_for_it(bench: Bench) -> None:
@@ -584,8 +595,8 @@ async def test_an_unknown_source_is_not_chosen(bench: Bench) -> None:
 
 async def test_the_stats_are_sums_without_anybody_in_them(bench: Bench) -> None:
     for _ in range(3):
-        bench.tally.note(answer(), Platform.TELEGRAM)
-    bench.tally.note(Notice(topic=Topic.UNKNOWN_COMMAND, language=ES), Platform.WHATSAPP)
+        bench.metrics.note(answer(), Platform.TELEGRAM)
+    bench.metrics.note(Notice(topic=Topic.UNKNOWN_COMMAND, language=ES), Platform.WHATSAPP)
     bench.admin.takes(command("/stats", identity="7"))
     (text,) = await bench.hear("/stats")
     assert "Messaggi trattati: 4" in text

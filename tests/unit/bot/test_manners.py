@@ -327,14 +327,14 @@ class TestFollowUps:
         sent = await bench.hear(tap(buttons["useful"]), tap(buttons["useful"]), tap(buttons["useless"]))
         assert len(sent) == 1
         assert "senza il Suo nome" in sent[0]
-        assert bench.parts.tally.feedback["", Language.ITALIAN] == (1, 0)
+        assert bench.parts.metrics.feedback["", Language.ITALIAN] == (1, 0)
 
     @pytest.mark.parametrize("kind", ["useful", "useless", "plainer", "more", "proof"])
     async def test_a_tap_on_an_answer_that_is_gone_gets_a_polite_sentence_h10(self, make: Make, kind: str) -> None:
         bench = await self.answered(make)
         (told,) = await bench.hear(tap(f"{kind}:999"))
         assert "Non ho più quella risposta" in told
-        assert bench.parts.tally.feedback == {}
+        assert bench.parts.metrics.feedback == {}
 
     async def test_the_tap_of_somebody_else_changes_nothing_h18(self, make: Make) -> None:
         bench = await self.answered(make)
@@ -435,7 +435,7 @@ class TestFaultsOnceSeen:
                 await slow.wait()
             return first
 
-        bench.conversation._second_reader.read = read  # type: ignore[method-assign]
+        bench.conversation._emergencies._second_reader.read = read  # type: ignore[method-assign]
         await bench.conversation.receive(inbound("quanto dura l'influenza?"))
         await bench.conversation.receive(inbound("ho male al petto"))
         await bench.channel.wait_sent(1)

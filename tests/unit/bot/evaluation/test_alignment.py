@@ -1,7 +1,7 @@
 import pytest
 
 from bot.evaluation.alignment import evaluate_alignment
-from bot.evaluation.shipped import Half, alignment_edits, alignment_pairs
+from bot.evaluation.shipped import Half, alignment_edits, alignment_free, alignment_pairs
 from tests.unit.bot.evaluation.conftest import WriteSet
 
 EVIDENCE = ["Gli antibiotici non curano l'influenza, perché è causata da un virus."]
@@ -23,7 +23,7 @@ def test_precision_is_of_what_was_accepted_and_recall_of_what_is_supported(write
 
     italian, spanish = report["rows"]
     assert italian == {"set": "alignment_it", "precision": 0.5, "recall": 0.5, "accepted": 2, "n": 4}
-    assert spanish == {"set": "alignment_es", "precision": 0.0, "recall": 0.0, "accepted": 0, "n": 0}
+    assert spanish == {"set": "alignment_es", "precision": 1.0, "recall": 0.0, "accepted": 0, "n": 0}
     assert report["let_through"] == [{"id": "4", "edit": "label_is_wrong"}]
     assert report["kinds"]["it negation"] == {"accepted": 0, "n": 1}
 
@@ -54,3 +54,10 @@ def test_of_edited_sentences_hardly_any_is_let_through(language: str, recall: fl
     row = next(row for row in report["rows"] if row["set"] == f"edits_{language}")
     assert row["precision"] >= 0.95
     assert row["recall"] >= recall
+
+
+def test_of_sentences_in_quite_other_words_no_changed_one_is_let_through() -> None:
+    report = evaluate_alignment(alignment_free(Half.DEV), "free")
+
+    assert {row["n"] for row in report["rows"]} == {60}
+    assert report["let_through"] == []

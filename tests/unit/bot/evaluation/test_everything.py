@@ -37,6 +37,7 @@ def good() -> dict[str, Report]:
             ]
         },
         "alignment": {"rows": [{"set": f"alignment_{lang}", "precision": 1.0, "recall": 0.4} for lang in ("it", "es")]},
+        "alignment_free": {"rows": [{"set": f"alignment_free_{lang}", "precision": 1.0, "recall": 0.1} for lang in ("it", "es")]},
         "alignment_edits": {
             "rows": [{"set": f"alignment_edits_{lang}", "precision": 1.0, "recall": 0.4} for lang in ("it", "es")]
         },

@@ -4,7 +4,7 @@ from typing import Any
 from rich.console import Console
 
 from bot.evaluation.retrieval_figures import comparison_rows, figure_rows
-from bot.evaluation.retrieval_tables import print_retrieval
+from bot.evaluation.retrieval_tables import print_problems, print_retrieval
 from rag.evaluation.metrics import Judged
 
 
@@ -42,11 +42,16 @@ def test_a_comparison_counts_gained_and_lost_questions() -> None:
 
 
 def test_a_terminal_of_80_columns_shows_each_figure_whole() -> None:
-    out, err = io.StringIO(), io.StringIO()
-    print_retrieval(figures(problems=30), Console(file=out, width=80), Console(file=err, width=80))
+    out = io.StringIO()
+    print_retrieval(figures(), Console(file=out, width=80))
     shown = out.getvalue()
     for told in ("[uno]: 4 questions", "0.500 0.00–1.00", "dense → fused", "+2 −0", "20.0 / 90.0", "40.0 / 110.0"):
         assert told in shown
+
+
+def test_the_first_problems_are_told_and_how_many_more_there_are() -> None:
+    err = io.StringIO()
+    print_problems(figures(problems=30)["problems"], Console(file=err, width=80))
     problems = err.getvalue().splitlines()
     assert problems[0] == "! queries, line 3, q[7]: no right document; left out"
     assert problems[-1] == "! and 10 more: --json names them all"

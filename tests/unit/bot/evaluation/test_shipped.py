@@ -23,6 +23,7 @@ def test_each_set_is_shipped_in_both_halves(half: Half) -> None:
         shipped.topicality_questions,
         shipped.alignment_pairs,
         shipped.alignment_edits,
+        shipped.alignment_free,
     ):
         assert where(half).is_file()
         assert half.value in where(half).name
