@@ -14,7 +14,8 @@ from bot.source_address import SourceAddresses
 from channels.messages import OutboundMessage, Platform
 from locales.language import Language
 from rag.languages import identify
-from rag.types import Abstention, Answer, AnsweringRun, Mode, Overview, Question, Source, SupportedSentence
+from rag.replies import Abstention, Answer, AnsweringRun, Overview
+from rag.types import Mode, Question, Source, SupportedSentence
 
 
 class AnswersInMode(Protocol):

@@ -28,7 +28,8 @@ from ingest.ledger import SourceState
 from ingest.sources import SourceRow
 from locales.language import Language
 from rag.errors import Cancelled
-from rag.types import AnsweringRun, Question, Source
+from rag.replies import AnsweringRun
+from rag.types import Question, Source
 
 QUERY_PATH = "/chatbot/query"
 REINDEX_PATH = "/chatbot/reindex"

@@ -25,7 +25,7 @@ from bot.typing_sign import SHOWN_S
 from channels.errors import DeliveryFailed, RecipientGone
 from channels.messages import InboundMessage, MessageKind, Platform
 from rag.errors import Cancelled
-from rag.types import Answer
+from rag.replies import Answer
 
 _MAX_TASKS = 1_000
 _MAX_WAITING = 5  # messages of one patient that may wait behind each other

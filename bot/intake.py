@@ -22,7 +22,8 @@ from rag.intake import Assessment, Intake, as_question
 from rag.intake_features import ReplyKind
 from rag.intake_replies import read_reply
 from rag.intake_story import Story
-from rag.types import AnsweringRun, Clarification, IntakeQuestion, Intent, Interpretation, Question
+from rag.replies import AnsweringRun, Clarification, IntakeQuestion
+from rag.types import Intent, Interpretation, Question
 
 
 class Answers(Protocol):

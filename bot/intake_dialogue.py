@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from rag.intake import Assessment
 from rag.intake_story import Story
-from rag.types import Clarification, ClarificationKind, IntakeQuestion
+from rag.replies import Clarification, ClarificationKind, IntakeQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

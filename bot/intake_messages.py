@@ -7,7 +7,7 @@ from bot.source_address import SourceAddresses
 from channels.messages import Button, OutboundMessage
 from locales.catalog import Catalog
 from rag.intake_features import ReplyKind
-from rag.types import Clarification, Overview, PageExcerpt
+from rag.replies import Clarification, Overview, PageExcerpt
 
 PAYLOAD: Final = "intake:"
 NONE_OF_THEM: Final = "none"

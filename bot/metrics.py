@@ -12,7 +12,8 @@ from bot.telemetry import Telemetry
 from channels.errors import DeliveryFailed, MessageGone, RecipientGone, TryLater
 from channels.messages import Platform
 from locales.language import Language
-from rag.types import Abstention, Mode
+from rag.replies import Abstention
+from rag.types import Mode
 
 TURN_STAGES = ("gate", "reread", "escalate", "claim", "gather", "admin", "greet", "answer", "render", "send")
 """The stages of a turn, in their order (`bot.conversation`)."""
@@ -20,7 +21,7 @@ ANSWERING_STAGES = (
     *("interpret", "expand", "retrieve", "reformulate", "rerank", "evidence", "score", "summarise", "write", "align", "quote"),
     *("other_language", "intake", "prefill", "decode", "first_sentence", "total"),
 )
-"""The stages of the answering line (`rag.types.AnsweringRun.timings_s`)."""
+"""The stages of the answering line (`rag.replies.AnsweringRun.timings_s`)."""
 TURN_ENDS = (
     *("answer", "clarification", "abstention", "overview", "escalation", "notice", "apology", "proof"),
     *("admin", "refused", "duplicate", "joined", "stopped"),

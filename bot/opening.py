@@ -5,7 +5,8 @@ from functools import cache
 
 from locales.language import Language
 from rag.interpreter import Interpreter
-from rag.types import Preface, Question
+from rag.replies import Preface
+from rag.types import Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from bot.safety import RedFlag
 from locales.language import Language
-from rag.types import Abstention, Answer, Clarification, Courtesy, Overview, Reply, SupportedSentence
+from rag.replies import Abstention, Answer, Clarification, Courtesy, Overview, Reply
+from rag.types import SupportedSentence
 
 
 class Topic(StrEnum):

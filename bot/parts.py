@@ -20,7 +20,8 @@ from bot.telemetry import Telemetry
 from channels.base import Channel
 from channels.messages import Platform
 from locales.emergency import EmergencyDirectory
-from rag.types import AnsweringRun, Detail, Mode, Question, SupportedSentence
+from rag.replies import AnsweringRun
+from rag.types import Detail, Mode, Question, SupportedSentence
 
 
 class AnswersQuestions(Protocol):

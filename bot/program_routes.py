@@ -16,7 +16,8 @@ from ingest.errors import SourceUnreadable
 from ingest.events import find_cms_source
 from ingest.sources import SourceRow
 from rag.answerer import Answerer
-from rag.types import AnsweringRun, Question
+from rag.replies import AnsweringRun
+from rag.types import Question
 
 
 class ProgramRoutes:

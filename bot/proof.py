@@ -15,7 +15,8 @@ from channels.messages import OutboundMessage
 from locales.catalog import Catalog
 from locales.language import Language
 from rag.documents import Chunk, Document
-from rag.types import Answer, Evidence, SentenceKind, Source, SupportedSentence
+from rag.replies import Answer
+from rag.types import Evidence, SentenceKind, Source, SupportedSentence
 
 FindDocument = Callable[[str], Document | None]
 """A stored document by its id; called in a thread of its own, since it reads the disk."""

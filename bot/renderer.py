@@ -19,18 +19,8 @@ from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory, LineKind
 from locales.language import Language
 from rag.documents import Authority, DocumentKind
-from rag.types import (
-    Abstention,
-    AbstentionKind,
-    Answer,
-    Clarification,
-    ClarificationKind,
-    Mode,
-    Overview,
-    Preface,
-    Source,
-    SupportedSentence,
-)
+from rag.replies import Abstention, AbstentionKind, Answer, Clarification, ClarificationKind, Overview, Preface
+from rag.types import Mode, Source, SupportedSentence
 
 _EMERGENCY = "{emergency}"
 """Stands in a source's sentence where the reader's own emergency number belongs."""

@@ -24,7 +24,8 @@ from bot.typing_sign import typing_sign
 from channels.messages import InboundMessage, MessageKind
 from locales.language import Language
 from rag.errors import Cancelled
-from rag.types import Answer, AnsweringRun, Clarification, Detail, Mode, Question
+from rag.replies import Answer, AnsweringRun, Clarification
+from rag.types import Detail, Mode, Question
 
 _NOTICE_FROM_POSITION = 2  # with one person ahead the answer itself arrives within seconds
 _TOGETHER_S = 10.0

@@ -13,7 +13,8 @@ from bot.gathering import Gathering
 from bot.intake_dialogue import Dialogue
 from bot.safety import RedFlag
 from locales.language import Language
-from rag.types import Answer, Interpretation, Mode, Population, Question
+from rag.replies import Answer
+from rag.types import Interpretation, Mode, Population, Question
 
 MAX_TURNS = 15
 MAX_TURN_CHARACTERS = 4_000

@@ -16,26 +16,10 @@ from rag.interpreter import Interpreter
 from rag.limits import LimitWords
 from rag.models.protocols import Budget, Embedder, PairScorer, Vectors
 from rag.refuser import Refuser
+from rag.replies import Abstention, AbstentionKind, Answer, AnsweringRun, Preface, Reply
 from rag.search import Search
 from rag.stopwatch import Stopwatch
-from rag.types import (
-    Abstention,
-    AbstentionKind,
-    Answer,
-    AnsweringRun,
-    Detail,
-    Evidence,
-    Hit,
-    Interpretation,
-    Mode,
-    Preface,
-    Query,
-    Question,
-    Reply,
-    SentenceKind,
-    Source,
-    SupportedSentence,
-)
+from rag.types import Detail, Evidence, Hit, Interpretation, Mode, Query, Question, SentenceKind, Source, SupportedSentence
 from rag.unsearched import reply_without_search
 from rag.wish import OnSentence, Wish
 

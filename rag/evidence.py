@@ -13,9 +13,10 @@ from rag.models.protocols import Embedder, Vectors
 from rag.page_judge import PageJudge
 from rag.planted import planted_from
 from rag.relevance import FRAIL, YOUNG, Passage, Relevance, Wanted, fit
+from rag.replies import AbstentionKind
 from rag.sentences import Section, SentenceWords, may_be_shown
 from rag.text import content_tokens, stem, stop_words
-from rag.types import AbstentionKind, Evidence, Hit, Intent, Interpretation, Population
+from rag.types import Evidence, Hit, Intent, Interpretation, Population
 
 _PASSAGES: Final = 5
 _MOST: Final = 6

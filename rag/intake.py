@@ -22,19 +22,10 @@ from rag.intake_story import Story
 from rag.intents import IntentWords, folded
 from rag.interpreter import Interpreter
 from rag.models.protocols import Embedder
+from rag.replies import IntakeQuestion, Overview, PageExcerpt
 from rag.search import Search
 from rag.text import fold
-from rag.types import (
-    IntakeQuestion,
-    Intent,
-    Interpretation,
-    Overview,
-    PageExcerpt,
-    Population,
-    Query,
-    Question,
-    Source,
-)
+from rag.types import Intent, Interpretation, Population, Query, Question, Source
 
 MAX_QUESTIONS: Final = 3
 FOREMOST: Final = 5
@@ -232,7 +223,8 @@ class Intake:
             return None
         if len(profiles) < 2 or weights[0] >= _CLEAR * sum(weights[:FOREMOST]):
             return None
-        question = next_question(self._lexicons[story.language], self._askable(story, told), profiles, weights)
+        has = [name for name, affirmed in told.items() if affirmed]
+        question = next_question(self._lexicons[story.language], self._askable(story, told), profiles, weights, told=has)
         if question is not None or ALIKE in {name for name, _ in story.replies}:
             return question
         return alike_question(self._open_reader(story.language), profiles[:FOREMOST], story.language, self._may_offer)
@@ -243,7 +235,7 @@ class Intake:
         return [
             name
             for name, feature in lexicon.features.items()
-            if name not in asked and name not in told and lexicon.suits(feature, text, story.population)
+            if name not in asked and name not in told and feature.follows(told) and lexicon.suits(feature, text, story.population)
         ]
 
 

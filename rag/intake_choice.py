@@ -87,21 +87,31 @@ def best_question(
 
 
 def typical_features(
-    features: Collection[str], profiles: Sequence[PageProfile], weights: Sequence[float], *, most: int
+    features: Collection[str],
+    profiles: Sequence[PageProfile],
+    weights: Sequence[float],
+    *,
+    told: Collection[str] = (),
+    most: int,
 ) -> list[str]:
     """Features each of which is typical of another candidate, in the order of the candidates.
 
     Typical of a candidate, among those that it names, is the one that its patients affirm most often and those of the others
-    least: `p · log(p / q)`, where `p` is its own chance and `q` the mean chance of the others by weight.
+    least: `p · log(p / q)`, where `p` is its own chance and `q` the mean chance of the others by weight. Candidates that tell
+    of nothing that was told offer none, as long as others do: their signs would look far-fetched beside it.
 
     Args:
         features: Those that may be asked.
         profiles: The foremost candidates, best first.
         weights: What they weigh.
+        told: Features that the patient has.
         most: How many features are wanted at most.
     """
     typical: list[str] = []
+    fitting = [any(profile.tells(name) for name in told) for profile in profiles]
     for place, profile in enumerate(profiles):
+        if any(fitting) and not fitting[place]:
+            continue
         others = [*profiles[:place], *profiles[place + 1 :]]
         shares = [*weights[:place], *weights[place + 1 :]]
         gains = {

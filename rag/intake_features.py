@@ -61,7 +61,8 @@ class Feature:
     """Something that a patient has or has not.
 
     `question` asks for it; `statement` says it in the first person; `label` names it on a button, and is empty for one that
-    `is_red_flag`, to which a yes is an emergency. `only` says whom it may be asked of, if not of everybody.
+    `is_red_flag`, to which a yes is an emergency. `only` says whom it may be asked of, if not of everybody. `of` are features
+    that it tells more of, and without which it makes no sense.
     """
 
     name: str
@@ -70,8 +71,13 @@ class Feature:
     label: str
     is_red_flag: bool
     only: Only | None
+    of: frozenset[str]
     pattern: re.Pattern[str] = field(repr=False)
     page_pattern: re.Pattern[str] = field(repr=False)
+
+    def follows(self, told: Mapping[str, bool]) -> bool:
+        """Whether what it tells more of has been affirmed, if it tells more of anything."""
+        return not self.of or any(told.get(name) for name in self.of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +280,7 @@ def _feature(name: str, row: Mapping[str, Any], language: Language) -> Feature:
         label=row.get("label", ""),
         is_red_flag=row.get("red_flag", False),
         only=Only(row["only"]) if "only" in row else None,
+        of=frozenset(_listed(row.get("of", ""))),
         pattern=_any_of(row["found"], language),
         page_pattern=_any_of(f"{row['found']}, {row.get('page', '')}", language),
     )

@@ -40,6 +40,10 @@ class PageProfile:
         """Whether the page names the feature as a symptom, or patients do who need it."""
         return self.chance(feature) >= _IN_PATIENTS_WORDS
 
+    def tells(self, feature: str) -> bool:
+        """Whether the page tells of the feature anywhere."""
+        return self.chance(feature) > UNTOLD
+
     def shows(self, feature: str) -> bool:
         """Whether the page tells the feature among its symptoms: what only patients' words name may be an accident of them."""
         return self.chance(feature) >= _IN_SYMPTOMS

@@ -6,7 +6,7 @@ from typing import Final
 from rag.intake_choice import best_question, typical_features
 from rag.intake_features import Feature, FeatureLexicon
 from rag.intake_pages import PageProfile
-from rag.types import IntakeChoice, IntakeQuestion
+from rag.replies import IntakeChoice, IntakeQuestion
 
 MOST_CHOICES: Final = 4
 _FEWEST_CHOICES = 2
@@ -16,7 +16,12 @@ _LEAST_SHARE = 0.05  # of the best candidate's weight: what is typical of one fa
 
 
 def next_question(
-    lexicon: FeatureLexicon, askable: Collection[str], profiles: Sequence[PageProfile], weights: Sequence[float]
+    lexicon: FeatureLexicon,
+    askable: Collection[str],
+    profiles: Sequence[PageProfile],
+    weights: Sequence[float],
+    *,
+    told: Collection[str] = (),
 ) -> IntakeQuestion | None:
     """The question that tells the foremost candidates apart; None if no feature does.
 
@@ -29,6 +34,7 @@ def next_question(
         askable: Names of those that have been neither told nor asked.
         profiles: The foremost candidates, best first.
         weights: What they weigh.
+        told: Names of those that the patient has.
     """
     features = lexicon.features
     urgent = _urgent(features, askable, profiles[:_NARROW], weights[:_NARROW])
@@ -36,7 +42,7 @@ def next_question(
         return feature_question(features[urgent])
     plain = [name for name in askable if not features[name].is_red_flag]
     near = sum(weight >= _LEAST_SHARE * weights[0] for weight in weights)
-    typical = typical_features(plain, profiles[:near], weights[:near], most=MOST_CHOICES)
+    typical = typical_features(plain, profiles[:near], weights[:near], told=told, most=MOST_CHOICES)
     if len(typical) >= _FEWEST_CHOICES:
         return choice_question(lexicon, [features[name] for name in typical])
     return feature_question(features[typical[0]]) if typical else None

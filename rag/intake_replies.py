@@ -4,8 +4,8 @@ import re
 
 from locales.language import Language
 from rag.intake_features import FeatureLexicon, ReplyKind, SpokenReply
+from rag.replies import IntakeQuestion
 from rag.text import fold, normalise, word_spans
-from rag.types import IntakeQuestion
 
 _NUMBERS = re.compile(r"\d[\d\Wey]*")  # "2", "1 e 3", "1,3"; one class and no alternatives, so that no message takes long
 _NEGATION_REACHES = 3  # words

@@ -15,9 +15,10 @@ from rag.intake_pages import PageProfile
 from rag.limits import LimitWords
 from rag.models.protocols import Vectors
 from rag.planted import planted_from
+from rag.replies import IntakeChoice, IntakeQuestion, PageExcerpt
 from rag.sentences import Section, SentenceWords, may_be_shown
 from rag.text import content_tokens
-from rag.types import Evidence, Hit, IntakeChoice, IntakeQuestion, PageExcerpt
+from rag.types import Evidence, Hit
 
 ALIKE: Final = "alike"
 """The name of the question which of some sentences is most like the complaint."""

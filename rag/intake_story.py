@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from locales.language import Language
 from rag.intake_features import FeatureLexicon, ReplyKind
-from rag.types import IntakeQuestion, Population
+from rag.replies import IntakeQuestion
+from rag.types import Population
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,10 @@ from locales.language import Language
 from rag.evidence import EvidenceSelector
 from rag.index_reader import IndexReader
 from rag.models.protocols import Vectors
+from rag.replies import Abstention, AbstentionKind
 from rag.signpost import Signpost
 from rag.stopwatch import Stopwatch
-from rag.types import Abstention, AbstentionKind, Hit, Intent, Interpretation
+from rag.types import Hit, Intent, Interpretation
 
 _OF_INTENT = {Intent.OWN_DOSE: AbstentionKind.OWN_DOSE, Intent.READING: AbstentionKind.READING}
 _FOR_WANT_OF_TEXT = {AbstentionKind.NO_CONTENT, AbstentionKind.NO_EVIDENCE}

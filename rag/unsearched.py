@@ -1,6 +1,7 @@
 """The replies to messages that ask nothing of the sources: courtesies, what cannot be understood alone, and other matters."""
 
-from rag.types import Abstention, AbstentionKind, Clarification, ClarificationKind, Courtesy, Intent, Interpretation, NoticeKind
+from rag.replies import Abstention, AbstentionKind, Clarification, ClarificationKind, Courtesy, NoticeKind
+from rag.types import Intent, Interpretation
 
 _COURTESIES = {Intent.GREETING: NoticeKind.GREETING, Intent.THANKS: NoticeKind.THANKS, Intent.ABOUT: NoticeKind.ABOUT}
 

@@ -9,7 +9,8 @@ from channels.messages import InboundMessage, MessageKind, Patient, Platform
 from ingest.sources import SourceKind, SourceRow, load_sources
 from locales.language import Language
 from rag.documents import Authority, Chunk, Document, Sentence
-from rag.types import Answer, Evidence, Mode, SentenceKind, Source, SupportedSentence
+from rag.replies import Answer
+from rag.types import Evidence, Mode, SentenceKind, Source, SupportedSentence
 
 _numbers = itertools.count(1)
 

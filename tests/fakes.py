@@ -17,7 +17,8 @@ from channels.base import Receive
 from channels.messages import OutboundMessage, Patient, Platform
 from rag.errors import Cancelled, DeadlineExceeded, ModelError
 from rag.models.protocols import Budget, Prompt, Usage, Vectors
-from rag.types import Answer, AnsweringRun, Hit, Intent, Interpretation, Question, Reply, SupportedSentence
+from rag.replies import Answer, AnsweringRun, Reply
+from rag.types import Hit, Intent, Interpretation, Question, SupportedSentence
 
 
 class HashEmbedder:

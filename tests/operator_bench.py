@@ -18,7 +18,8 @@ from channels.messages import Platform
 from ingest.ledger import PublishedIndex, RunStatus, SourceState
 from locales.catalog import Catalog
 from locales.language import Language
-from rag.types import Abstention, AbstentionKind, Mode
+from rag.replies import Abstention, AbstentionKind
+from rag.types import Mode
 from tests.builders import answer, red_flag
 from tests.ingestion_fakes import NOON, FakeIngestion, FakeTime, run_row, source_row
 

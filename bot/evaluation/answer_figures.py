@@ -11,7 +11,8 @@ from locales.language import Language
 from rag.answerer import Answerer
 from rag.composer import MAX_WORDS
 from rag.languages import identify
-from rag.types import Answer, Evidence, SentenceKind, SupportedSentence
+from rag.replies import Answer
+from rag.types import Evidence, SentenceKind, SupportedSentence
 
 
 def summary(asked: Sequence[Asked], rows: Sequence[dict[str, Any]], answerer: Answerer) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from rag.interpreter import Interpreter
 from rag.models.protocols import Budget, Embedder, LanguageModel, Prompt
 from rag.prompting import StagePrompt
 from rag.reformulator import Reformulator
+from rag.replies import Answer
 from rag.retriever import Retriever
 from rag.search import Search
 from rag.stopwatch import Stopwatch
-from rag.types import Answer, Hit, Mode, Question
+from rag.types import Hit, Mode, Question
 
 DOCUMENTS = 5
 """First passages that are written from, and among which a right one is looked for, as in the published pipeline."""

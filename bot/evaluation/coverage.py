@@ -9,8 +9,9 @@ from bot.outcomes import kind_of
 from bot.progress import Counted
 from locales.language import Language
 from rag.answerer import Answerer
+from rag.replies import Answer
 from rag.text import fold
-from rag.types import Answer, Question
+from rag.types import Question
 
 _ON_TOPIC = "on_topic"
 _REFUSALS = {"abstention", "notice"}

@@ -15,8 +15,9 @@ from rag.expander import Expander, Lexicon
 from rag.index_reader import IndexReader
 from rag.interpreter import Interpreter
 from rag.models.protocols import Embedder
+from rag.replies import Abstention
 from rag.signpost import Signpost
-from rag.types import Abstention, Question
+from rag.types import Question
 
 BuildAnswerer = Callable[[OpenReader], Answerer]
 _COLUMNS = ("hit@1", "hit@5", "pointed_right", "pointed_wrong", "pointed_beside")

@@ -18,7 +18,7 @@ from rag.intake import MAX_QUESTIONS, Assessment, Intake
 from rag.intake_features import ReplyKind
 from rag.intake_replies import read_reply
 from rag.intake_story import Story
-from rag.types import IntakeQuestion
+from rag.replies import IntakeQuestion
 
 _STORY = "whole story"
 _PATIENCE = 10  # questions: an intake that asks more than it may is shown to, but need not be played for ever

@@ -10,7 +10,8 @@ from bot.progress import Counted
 from locales.language import Language
 from rag.answerer import Answerer
 from rag.evaluation.metrics import hit_at, reciprocal_rank
-from rag.types import Answer, Question
+from rag.replies import Answer
+from rag.types import Question
 
 
 def evaluate_pages(questions: Path, answerer: Answerer, asker: Asker, progress: Counted) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from rag.answerer import Answerer, OpenReader
 from rag.documents import Document
 from rag.evaluation.comparisons import compared, mean, with_interval
 from rag.evaluation.traceability import MEASURES, trace
-from rag.types import Answer, Question, SentenceKind
+from rag.replies import Answer
+from rag.types import Question, SentenceKind
 
 _A_TOPIC = 3  # questions a topic and language
 _COUNTED = 1  # raised when a count comes to mean something else

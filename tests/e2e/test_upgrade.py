@@ -16,8 +16,9 @@ from locales.language import Language
 from rag.documents import Document
 from rag.errors import IndexOutdated
 from rag.models.protocols import Embedder
+from rag.replies import Abstention, AbstentionKind, Answer
 from rag.store import IndexStore
-from rag.types import Abstention, AbstentionKind, Answer, Question
+from rag.types import Question
 from tests.e2e.conftest import Launch, Running
 
 pytestmark = pytest.mark.model

@@ -17,22 +17,10 @@ from rag.build import build_answerer
 from rag.composer import MAX_WORDS
 from rag.errors import Cancelled
 from rag.languages import identify
+from rag.replies import Abstention, AbstentionKind, Answer, AnsweringRun, Clarification, Courtesy, NoticeKind
 from rag.settings import RagSettings
 from rag.store import IndexStore
-from rag.types import (
-    Abstention,
-    AbstentionKind,
-    Answer,
-    AnsweringRun,
-    Clarification,
-    Courtesy,
-    Detail,
-    Mode,
-    NoticeKind,
-    Question,
-    SentenceKind,
-    SupportedSentence,
-)
+from rag.types import Detail, Mode, Question, SentenceKind, SupportedSentence
 from tests.fakes import HashEmbedder, ScriptedLanguageModel
 
 ITALIAN, SPANISH = Language.ITALIAN, Language.SPANISH

@@ -22,12 +22,13 @@ from rag.index_reader import IndexReader
 from rag.models.e5 import E5Embedder
 from rag.models.protocols import Budget, Embedder, Prompt, Usage, Vectors
 from rag.prompting import StagePrompt
+from rag.replies import Abstention, AbstentionKind, Answer
 from rag.reranker import Reranker
 from rag.retriever import Retriever
 from rag.settings import RagSettings
 from rag.store import IndexStore
 from rag.text import query_tokens
-from rag.types import Abstention, AbstentionKind, Answer, Candidate, Mode, Query, Question, SentenceKind
+from rag.types import Candidate, Mode, Query, Question, SentenceKind
 from tests.builders import document
 from tests.fakes import HashEmbedder, ScriptedLanguageModel
 from tests.integration.pages import Page, publish

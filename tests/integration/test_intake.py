@@ -42,10 +42,11 @@ from rag.intake_features import Feature, FeatureLexicon, ReplyKind
 from rag.intake_questions import choice_question
 from rag.intake_sentences import ALIKE, _shown
 from rag.intake_story import Story
+from rag.replies import IntakeChoice, IntakeQuestion
 from rag.sentences import Section, SentenceWords
 from rag.settings import RagSettings
 from rag.store import IndexStore
-from rag.types import Hit, IntakeChoice, IntakeQuestion
+from rag.types import Hit
 from tests.builders import chunk, inbound
 from tests.fakes import HashEmbedder, RecordingChannel
 

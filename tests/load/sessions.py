@@ -31,8 +31,9 @@ from bot.settings import Settings, load_settings
 from channels.messages import InboundMessage, MessageKind, OutboundMessage, Patient, Platform
 from locales.language import Language
 from rag.build import build_answerer
+from rag.replies import Answer, AnsweringRun
 from rag.settings import RagSettings
-from rag.types import Answer, AnsweringRun, Question
+from rag.types import Question
 from tests.fakes import RecordingChannel, ScriptedAnswerer, ScriptedGate, ScriptedLanguageModel
 from tests.load.home import own_home
 

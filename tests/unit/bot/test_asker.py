@@ -4,7 +4,8 @@ from bot.source_address import SourceAddresses
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
-from rag.types import Abstention, AbstentionKind, Mode, Reply, SentenceKind
+from rag.replies import Abstention, AbstentionKind, Reply
+from rag.types import Mode, SentenceKind
 from tests.builders import answer, evidence, red_flag, sentence, source
 from tests.fakes import ScriptedAnswerer, ScriptedGate
 

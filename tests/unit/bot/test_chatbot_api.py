@@ -24,7 +24,8 @@ from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
 from rag.errors import Cancelled, ModelError
-from rag.types import Abstention, AbstentionKind, AnsweringRun, Courtesy, NoticeKind, Question, Reply
+from rag.replies import Abstention, AbstentionKind, AnsweringRun, Courtesy, NoticeKind, Reply
+from rag.types import Question
 from tests.builders import answer, red_flag, sentence, source
 from tests.fakes import ScriptedAnswerer, ScriptedGate
 from tests.ingestion_fakes import FakeIngestion

@@ -24,7 +24,8 @@ from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
 from rag.errors import DeadlineExceeded, ModelError
-from rag.types import Abstention, AbstentionKind, AnsweringRun, Mode, Question, Reply
+from rag.replies import Abstention, AbstentionKind, AnsweringRun, Reply
+from rag.types import Mode, Question
 from tests.builders import answer, inbound, red_flag, sentence
 from tests.fakes import RecordingChannel, ScriptedAnswerer, ScriptedGate
 

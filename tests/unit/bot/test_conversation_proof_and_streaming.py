@@ -16,7 +16,8 @@ from channels.messages import InboundMessage, MessageKind, Platform
 from locales.language import Language
 from rag.documents import Document
 from rag.errors import Cancelled, DeadlineExceeded
-from rag.types import Abstention, AbstentionKind, Answer, AnsweringRun, Intent, Interpretation, Preface, Question
+from rag.replies import Abstention, AbstentionKind, Answer, AnsweringRun, Preface
+from rag.types import Intent, Interpretation, Question
 from tests.builders import answer, document, inbound, red_flag, sentence
 from tests.unit.bot.test_conversation import Bench, events
 

@@ -9,7 +9,8 @@ from bot.outcomes import Apology, Escalation, Notice, Topic
 from channels.errors import ChannelError, DeliveryFailed, MessageGone, RecipientGone, TryLater
 from channels.messages import Platform
 from locales.language import Language
-from rag.types import Abstention, AbstentionKind, Mode
+from rag.replies import Abstention, AbstentionKind
+from rag.types import Mode
 from tests.builders import answer, red_flag
 
 IT, ES = Language

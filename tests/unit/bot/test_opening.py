@@ -2,7 +2,8 @@ import pytest
 
 from bot.opening import Opening, opening_of
 from locales.language import Language
-from rag.types import Preface, Question
+from rag.replies import Preface
+from rag.types import Question
 
 IT, ES = Language
 

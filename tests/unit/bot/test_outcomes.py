@@ -2,7 +2,7 @@ import pytest
 
 from bot.outcomes import Apology, Escalation, Notice, Outcome, Proof, Topic, from_reply, kind_of
 from locales.language import Language
-from rag.types import Abstention, AbstentionKind, Clarification, ClarificationKind, Courtesy, NoticeKind
+from rag.replies import Abstention, AbstentionKind, Clarification, ClarificationKind, Courtesy, NoticeKind
 from tests.builders import answer, red_flag, source
 
 IT = Language.ITALIAN

@@ -16,7 +16,8 @@ from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
 from rag.documents import Document, DocumentKind, Sentence
-from rag.types import Answer, Evidence, SentenceKind
+from rag.replies import Answer
+from rag.types import Evidence, SentenceKind
 from tests.builders import answer, chunk, document, evidence, sentence
 
 IT, ES = Language

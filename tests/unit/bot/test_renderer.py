@@ -18,7 +18,8 @@ from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
 from locales.language import Language
 from rag.documents import Authority, DocumentKind, Link
-from rag.types import Abstention, AbstentionKind, Clarification, ClarificationKind, Preface, Source
+from rag.replies import Abstention, AbstentionKind, Clarification, ClarificationKind, Preface
+from rag.types import Source
 from tests.builders import answer, red_flag, sentence, source
 
 IT, ES = Language

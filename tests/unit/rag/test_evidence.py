@@ -13,9 +13,10 @@ from rag.corpus import CorpusStatistics, lexical_column
 from rag.documents import Authority, Chunk, DocumentKind, Sentence
 from rag.evidence import EvidenceSelector
 from rag.models.protocols import Vectors
+from rag.replies import AbstentionKind
 from rag.sentences import Section, SentenceWords, may_be_shown
 from rag.text import split_sentences
-from rag.types import AbstentionKind, Evidence, Hit, Intent, Interpretation, Population
+from rag.types import Evidence, Hit, Intent, Interpretation, Population
 from tests.fakes import HashEmbedder
 
 IT, ES = Language.ITALIAN, Language.SPANISH

@@ -73,6 +73,16 @@ def test_what_all_candidates_name_is_typical_of_none() -> None:
     assert typical_features(["sneezing"], [ALLERGY, COLD], [0.5, 0.5], most=4) == []
 
 
+def test_a_candidate_that_names_nothing_of_what_was_told_offers_nothing() -> None:
+    typical = typical_features(["fever", "sneezing"], [FLU, COLD], [0.5, 0.5], told=["cough"], most=4)
+    assert typical == ["fever"]
+
+
+def test_all_candidates_offer_where_none_names_what_was_told() -> None:
+    typical = typical_features(["fever", "sneezing"], [FLU, COLD], [0.5, 0.5], told=["itch"], most=4)
+    assert typical == ["fever", "sneezing"]
+
+
 @given(st.lists(st.floats(0.01, 0.99), min_size=2, max_size=5), st.lists(st.floats(0.01, 1.0), min_size=5, max_size=5))
 def test_a_question_is_never_expected_to_tell_less_than_nothing_or_more_than_a_bit(
     chances: list[float], weights: list[float]

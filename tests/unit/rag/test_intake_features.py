@@ -123,6 +123,25 @@ def test_a_message_adds_something_if_it_has_a_new_word_or_feature(language: Lang
     assert LEXICONS[language].adds(text, [before]) is adds
 
 
+def test_what_a_feature_tells_more_of_is_the_same_in_both_languages_and_can_be_told() -> None:
+    italian, spanish = ({name: one.of for name, one in LEXICONS[language].features.items()} for language in Language)
+    assert italian == spanish
+    assert all(names <= set(italian) - {name} for name, names in italian.items())
+
+
+def test_a_red_flag_may_be_asked_whatever_was_told() -> None:
+    assert all(one.follows({}) for one in LEXICONS[Language.ITALIAN].features.values() if one.is_red_flag)
+
+
+@pytest.mark.parametrize(
+    ("language", "told"), [(Language.ITALIAN, "al mattino sono rigido"), (Language.SPANISH, "por la mañana tengo rigidez")]
+)
+def test_how_long_stiffness_lasts_is_asked_only_of_whom_is_stiff(language: Language, told: str) -> None:
+    lexicon = LEXICONS[language]
+    assert lexicon.features["long_stiff"].follows(lexicon.told(told))
+    assert not lexicon.features["long_stiff"].follows({"morning_stiff": False, "fever": True})
+
+
 def test_a_feature_of_women_or_babies_is_asked_of_nobody_else() -> None:
     lexicon = LEXICONS[IT]
     late = next(feature for feature in lexicon.features.values() if feature.only is Only.WOMEN)

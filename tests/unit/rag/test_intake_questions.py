@@ -48,6 +48,18 @@ def test_nothing_is_offered_for_a_candidate_that_is_far_behind() -> None:
     assert [choice.feature for choice in question.choices] == ["sneezing", "fever"]
 
 
+@every_language
+def test_a_wound_is_not_offered_to_somebody_who_told_of_thirst(language: Language) -> None:
+    lexicon = LEXICONS[language]
+    told = lexicon.told({Language.ITALIAN: "ho molta sete", Language.SPANISH: "tengo mucha sed"}[language])
+    pages = [profile("diabetes", "thirst", "blurred"), profile("cut", "wound"), profile("dry_mouth", "thirst", "mouth_sores")]
+
+    question = next_question(lexicon, set(lexicon.features) - set(told), pages, [0.4, 0.3, 0.3], told=told)
+
+    assert question is not None
+    assert [choice.feature for choice in question.choices] == ["blurred", "mouth_sores"]
+
+
 def test_the_only_feature_left_is_asked_for_by_yes_or_no() -> None:
     question = next_question(LEXICONS[Language.ITALIAN], ["fever"], [COLD, FLU], [0.5, 0.5])
     assert question is not None

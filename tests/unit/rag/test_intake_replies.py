@@ -9,7 +9,7 @@ from rag.intake_features import FeatureLexicon, ReplyKind
 from rag.intake_questions import choice_question, feature_question
 from rag.intake_replies import read_reply
 from rag.intake_story import Story
-from rag.types import IntakeQuestion
+from rag.replies import IntakeQuestion
 
 IT, ES = Language.ITALIAN, Language.SPANISH
 

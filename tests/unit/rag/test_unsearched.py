@@ -1,17 +1,8 @@
 import pytest
 
 from locales.language import Language
-from rag.types import (
-    Abstention,
-    AbstentionKind,
-    Clarification,
-    ClarificationKind,
-    Courtesy,
-    Intent,
-    Interpretation,
-    NoticeKind,
-    Reply,
-)
+from rag.replies import Abstention, AbstentionKind, Clarification, ClarificationKind, Courtesy, NoticeKind, Reply
+from rag.types import Intent, Interpretation
 from rag.unsearched import reply_without_search
 
 ES = Language.SPANISH

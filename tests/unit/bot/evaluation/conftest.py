@@ -13,7 +13,7 @@ from bot.safety import RedFlag
 from bot.source_address import SourceAddresses
 from locales.catalog import Catalog
 from locales.emergency import EmergencyDirectory
-from rag.types import Reply
+from rag.replies import Reply
 from tests.fakes import ScriptedAnswerer, ScriptedGate
 
 WriteSet = Callable[..., Path]

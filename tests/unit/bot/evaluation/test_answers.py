@@ -15,7 +15,8 @@ from bot.settings import Settings
 from channels.messages import OutboundMessage
 from locales.language import Language
 from rag.documents import Sentence
-from rag.types import Abstention, AbstentionKind, Mode, Reply, SentenceKind
+from rag.replies import Abstention, AbstentionKind, Reply
+from rag.types import Mode, SentenceKind
 from tests import builders
 from tests.fakes import ScriptedAnswerer, ScriptedGate
 from tests.unit.bot.evaluation.conftest import MakeAsker, WriteSet

@@ -2,7 +2,8 @@ from dataclasses import dataclass, field
 
 from bot.evaluation.coverage import evaluate_follow_ups, evaluate_topicality
 from locales.language import Language
-from rag.types import Abstention, AbstentionKind, AnsweringRun, Courtesy, Intent, Interpretation, NoticeKind, Question, Reply
+from rag.replies import Abstention, AbstentionKind, AnsweringRun, Courtesy, NoticeKind, Reply
+from rag.types import Intent, Interpretation, Question
 from tests import builders
 from tests.unit.bot.evaluation.conftest import MakeAsker, WriteSet
 

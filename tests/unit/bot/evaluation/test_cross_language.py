@@ -11,7 +11,8 @@ from rag.corpus import CorpusStatistics
 from rag.documents import Document
 from rag.errors import IndexMissing
 from rag.models.protocols import Vectors
-from rag.types import Abstention, AbstentionKind, Hit, Reply
+from rag.replies import Abstention, AbstentionKind, Reply
+from rag.types import Hit
 from tests import builders
 from tests.fakes import HashEmbedder, ScriptedAnswerer
 from tests.unit.bot.evaluation.conftest import WriteSet

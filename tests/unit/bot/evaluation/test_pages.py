@@ -5,7 +5,8 @@ import pytest
 from bot.evaluation.pages import evaluate_pages
 from bot.safety import RedFlag
 from locales.language import Language
-from rag.types import Abstention, AbstentionKind, Hit, Reply
+from rag.replies import Abstention, AbstentionKind, Reply
+from rag.types import Hit
 from tests import builders
 from tests.fakes import ScriptedAnswerer
 from tests.unit.bot.evaluation.conftest import MakeAsker, WriteSet
