@@ -265,7 +265,9 @@ class Conversation:
         """Keep an answer for its proof and what may be asked of it; the number by which that is done."""
         session.just_answered = isinstance(outcome, Answer | Proof)
         asked, session.asked = session.asked, None
-        return session.keep_answer(outcome, self._parts.clock(), asked) if isinstance(outcome, Answer) else None
+        if not isinstance(outcome, Answer):
+            return None
+        return session.keep_answer(outcome, self._parts.clock(), asked, worded_at=session.asked_since)
 
     async def _introduce(self, message: InboundMessage, session: Session) -> None:
         if session.met:

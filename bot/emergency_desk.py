@@ -1,7 +1,7 @@
 """The way of an emergency through the conversation: read twice, told at once, and never followed by what it has overtaken."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,7 @@ from bot.delivery import Delivery
 from bot.escalation import ANSWER_PAYLOAD
 from bot.follow_ups import read_follow_up
 from bot.hints import language_of
-from bot.intake import put_off, read_with_story
+from bot.intake import is_mere_reply, put_off, read_with_story
 from bot.outcomes import Escalation, Notice, Topic, kind_of
 from bot.parts import Parts
 from bot.safety import GateReading, Level, RedFlag
@@ -61,13 +61,15 @@ class EmergencyDesk:
         """The gate's second reading, and whether an emergency or a wish to stop has come before its end."""
         before = session.rereading
         if message.kind is MessageKind.TEXT:
+            is_reply = session.intake is not None and is_mere_reply(message, session.intake)
             session.remember(message.text, self._parts.clock(), message.original_id)
             session.unread |= {arrival}
             with log.stage("reread"):
-                again = self._second_reader.read(message.text, burst, reading, partial(self._tell_late, message, session))
-                session.rereading = asyncio.ensure_future(again)
+                tell_late = partial(self._tell_late, message, session)
+                again = _nothing_more(reading) if is_reply else self._second_reader.read(message.text, burst, reading, tell_late)
+                session.rereading = asyncio.ensure_future(_in_order(again, before))
                 reading = await session.rereading
-        if before is not None and reading.red_flag is None:  # nothing but an emergency overtakes the words before it
+        elif before is not None and reading.red_flag is None:
             await asyncio.wait({before})
         session.unread -= {arrival}
         is_overtaken = arrival in session.dropped
@@ -116,3 +118,16 @@ class EmergencyDesk:
             await self.tell(red_flag, message, session, self._parts.clock())
         except Exception as error:  # noqa: BLE001 - nothing more can be said to this patient
             self._parts.telemetry.failure("send_failed", error, patient=self._parts.telemetry.patient(message))
+
+
+async def _nothing_more(reading: GateReading) -> GateReading:
+    """The reading of a reply of one or two words to a question of ours: like a tap, it is read by the rules alone."""
+    return reading
+
+
+async def _in_order(again: Awaitable[GateReading], before: asyncio.Future[Any] | None) -> GateReading:
+    """A second reading, given once those before it have ended: nothing but an emergency overtakes the words before it."""
+    reading = await again
+    if before is not None and reading.red_flag is None:
+        await asyncio.wait({before})
+    return reading

@@ -84,6 +84,8 @@ class Replier:
         if message.kind is MessageKind.TEXT and session.just_answered and asks_why(message.text):
             return await prove(session, turn.language, self._parts.find_document)
         step = next_step(message, session.intake, turn.language, self._parts.clock())
+        if message.kind is MessageKind.BUTTON and isinstance(step, Notice) and self._was_just_answered(session):
+            return None  # the second tap on what has just ended the questions (H10)
         if isinstance(step, Step):
             text = message.text if message.kind is MessageKind.TEXT else ""
             return await self._ask(text, turn, unless_unseen(step, message, turn.seen))
@@ -97,6 +99,9 @@ class Replier:
                 return await self._choose(turn)
             case _:  # text has been taken above
                 return self._cannot_read(turn)
+
+    def _was_just_answered(self, session: Session) -> bool:
+        return bool(session.kept) and self._parts.clock() - session.kept[-1].at < _TOGETHER_S
 
     def _cannot_read(self, turn: Turn) -> Notice | None:
         """Only text is read; said once to several pictures that come together (H15)."""
@@ -152,15 +157,17 @@ class Replier:
 
     async def _again(self, kept: KeptAnswer, detail: Detail, turn: Turn) -> Outcome | None:
         """The answer in plainer sentences, or what the same pages say beyond all that has been told."""
-        if self._parts.answerer is None or kept.question is None:
+        if self._parts.answerer is None:
             return Apology(language=turn.language)
+        if kept.question is None:
+            return Notice(topic=Topic.PROOF_GONE, language=turn.language)
         answerer, question, told = self._parts.answerer, kept.question, turn.session.kept[-1].told
 
         def work(**options: Any) -> tuple[AnsweringRun, Dialogue | None]:  # noqa: ANN401 - options of the answering line
             return answerer.answer(question, detail=detail, said=told, **options), turn.session.intake
 
-        outcome = await self._worked(work, question, turn, kept.answer.language)
-        if isinstance(outcome, Answer) and not _is_like(outcome, kept.answer):
+        outcome = await self._worked(work, question, turn, kept.answer.language, kept.worded_at)
+        if isinstance(outcome, Answer) and not any(_is_like(outcome, one.answer) for one in turn.session.kept):
             return outcome
         if outcome is None or isinstance(outcome, Notice | Apology):
             return outcome
@@ -183,6 +190,8 @@ class Replier:
             return Notice(topic=Topic.TOO_LONG, language=language)
         # A put-off question is itself among the earlier turns; it must not be its own history.
         earlier = turn.earlier[: turn.earlier.index(text)] if text in turn.earlier else turn.earlier
+        remembered = set(session.earlier())  # while the question waited, something may have become too old
+        earlier = tuple(words for words in earlier if words in remembered)
         question = Question(
             text=text,
             earlier=earlier,
@@ -192,9 +201,9 @@ class Replier:
             country=session.country,
         )
         work = partial(answered, self._parts.answerer, self._parts.intake, question, step)
-        return await self._worked(work, question, turn, language)
+        return await self._worked(work, question, turn, language, session.words_since(self._parts.clock()))
 
-    async def _worked(self, work: _Work, question: Question, turn: Turn, language: Language) -> Outcome | None:
+    async def _worked(self, work: _Work, question: Question, turn: Turn, language: Language, worded_at: float) -> Outcome | None:
         """Have something done in the inference thread, in this patient's turn, and see what came of it."""
         session, escalations = turn.session, turn.session.escalations
         try:
@@ -216,7 +225,7 @@ class Replier:
                 return None
         session.learn(run.interpretation)
         outcome = from_reply(run.reply)
-        session.asked = question if isinstance(outcome, Answer) else None
+        session.asked, session.asked_since = question if isinstance(outcome, Answer) else None, worded_at
         return outcome
 
     async def _in_turn(

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -49,12 +50,16 @@ class HeldQuestion:
 
 @dataclass(slots=True, eq=False)
 class KeptAnswer:
-    """An answer that was given, with its question, for whoever wants to see its proof, or more of it."""
+    """An answer that was given, with its question, for whoever wants to see its proof, or more of it.
+
+    The question goes when its oldest words are due, be the answer as young as it may.
+    """
 
     at: float
     number: str
     answer: Answer = field(repr=False)
     question: Question | None = field(repr=False)
+    worded_at: float = 0.0  # when the oldest words of the question were written
     told: frozenset[tuple[str, int]] = frozenset()  # places of evidence, also of the answers that this one adds to
     done: frozenset[FollowUp] = frozenset()  # what was asked of it, and has been given
 
@@ -83,6 +88,7 @@ class Session:
     gathering: Gathering | None = field(default=None, repr=False)
     answering: asyncio.Future[Any] | None = field(default=None, repr=False)
     asked: Question | None = field(default=None, repr=False)  # what the answer that is about to be sent answers
+    asked_since: float = 0.0  # when its oldest words were written
     deletable: tuple[str, ...] = field(default=(), repr=False)
     arrived: int = 0  # messages so far
     unread: frozenset[int] = frozenset()  # those that the second reading has not read yet
@@ -153,6 +159,10 @@ class Session:
         """The patient's turns, oldest first."""
         return tuple(turn.text for turn in self.turns)
 
+    def words_since(self, now: float) -> float:
+        """When the oldest words that are remembered were written: a question may hold them, as what completes it."""
+        return self.turns[0].at if self.turns else now
+
     def burst(self, now: float) -> tuple[str, ...]:
         """The turns of the last minute, oldest first: people split one cry for help over several messages."""
         return tuple(turn.text for turn in self.turns if now - turn.at <= _BURST_S)
@@ -177,17 +187,18 @@ class Session:
         pending, self.pending = self.pending, None
         return pending.text if pending else None
 
-    def keep_answer(self, answer: Answer, now: float, question: Question | None = None) -> str:
+    def keep_answer(self, answer: Answer, now: float, question: Question | None = None, *, worded_at: float = math.inf) -> str:
         """Keep an answer, and give the number by which its proof is asked for.
 
-        One to the same question adds to what has been told already; those to another are kept no longer.
+        One to the same question adds to what has been told already; those to another are kept no longer. `worded_at` is when the
+        oldest words of the question were written.
 
         The number is like no other, also after this session: an old button must never show the proof of a newer answer.
         """
         before = self.kept if self.kept and question is self.kept[-1].question is not None else ()
         told = frozenset(item.place for sentence in answer.sentences for item in sentence.evidence)
         told = told.union(*(kept.told for kept in before))
-        kept = KeptAnswer(now, str(secrets.randbelow(10**15)), answer, question, told)
+        kept = KeptAnswer(now, str(secrets.randbelow(10**15)), answer, question, min(now, worded_at), told)
         self.kept = (*before, kept)[-_MOST_ALIKE:]
         return kept.number
 
@@ -227,6 +238,9 @@ class Session:
         if self.held is not None and self.held.at <= then:
             self.held = None
         self.kept = tuple(kept for kept in self.kept if kept.at > then)
+        for kept in self.kept:
+            if kept.worded_at <= then:
+                kept.question = None
         self.just_answered = self.just_answered and bool(self.kept)
         if self.intake is not None and self.intake.at <= then:
             self.intake = None
@@ -237,6 +251,6 @@ class Session:
         moments += [self.turns[0].at] if self.turns else []
         moments += [self.pending.at] if self.pending else []
         moments += [self.held.at] if self.held else []
-        moments += [self.kept[0].at] if self.kept else []
+        moments += [kept.at if kept.question is None else kept.worded_at for kept in self.kept]
         moments += [self.intake.at] if self.intake else []
         return min(moments)

@@ -20,6 +20,7 @@ from rag.claim_members import is_one_of_two, may_go
 from rag.claim_paraphrase import ParaphraseFinder
 from rag.claims import ClaimWords, Item, Link, Segment, dangles, keys, segments
 from rag.models.protocols import PairScorer
+from rag.text import euphonic
 from rag.types import Draft, Evidence, SentenceKind, SupportedSentence
 
 _MIN_ITEMS = 2  # a shorter claim ("Sì, certo.") says nothing that evidence could support
@@ -49,6 +50,7 @@ class Aligner:
         self._words = ClaimWords.load(language)
         self._paraphrases = ParaphraseFinder(language)
         self._entailment = entailment
+        self._language = language
 
     def align(self, draft: Draft, evidence: Sequence[Evidence]) -> SupportedSentence | None:
         """Support a draft with one or two evidence sentences, or return None.
@@ -64,7 +66,7 @@ class Aligner:
         quoted = self._quote(draft.text, evidence)
         if quoted is not None:
             return quoted
-        text = _without_yes_or_no(draft.text)
+        text = euphonic(_without_yes_or_no(draft.text), self._language)
         parts = segments(text, self._words)
         if "?" in text or _size(parts) < _MIN_ITEMS or dangles(_without_asides(text), self._words):
             return None

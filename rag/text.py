@@ -40,6 +40,12 @@ _ELIDED = frozenset(_ELIDED_WORDS.split())
 _local = threading.local()
 
 
+_EUPHONY = {
+    Language.ITALIAN: ((re.compile(r"\be (?=[eèé])"), "ed "),),
+    Language.SPANISH: ((re.compile(r"\by (?=h?[ií](?![aeo]))"), "e "), (re.compile(r"\bo (?=h?[oó])"), "u ")),
+}
+
+
 def normalise(text: str) -> str:
     """Give `text` one spelling: NFC, Latin look-alikes, plain apostrophes, no invisible characters, single blanks.
 
@@ -159,6 +165,13 @@ _END = re.compile(r"(?P<mark>[.!?…]+)(?P<closing>[\"'”’»)\]]*)(?=\s|$)")
 _BEFORE_DOT = re.compile(rf"(?:({_LETTER}[^\W_]*)\s+)?({_LETTER}(?:{_LETTER}|\.)*)$")
 _OPENING = "¿¡\"'“‘«(["
 _MARKER = re.compile(r"\s*(?:#{1,6}\s+|[-*•·–—‣◦]\s+|\(?\d{1,2}[.)]\s+|\(?[a-zA-Z]\)\s+)?")
+
+
+def euphonic(text: str, language: Language) -> str:
+    """A sentence with "and" and "or" as they are spoken before the same vowel: "ed è", "e hijos", "u horas"."""
+    for pattern, spoken in _EUPHONY[language]:
+        text = pattern.sub(spoken, text)
+    return text
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from bot.intake_mode import IntakeMode
 from bot.parts import Parts
 from bot.registry import ClaimRegistry
 from bot.renderer import Renderer
-from bot.safety import SafetyGate
+from bot.safety import GateReading, SafetyGate
 from bot.session import Session
 from bot.sessions import Sessions, key_of
 from bot.source_address import SourceAddresses
@@ -477,6 +477,47 @@ async def test_the_patient_can_leave_at_any_point_and_is_answered(make: Make, la
     assert len(sent) == 1
     assert sent[0].links
     assert bench.session.intake is None
+
+
+@every_language
+async def test_a_double_tap_that_ends_the_questions_is_answered_once_h10(make: Make, language: Language) -> None:
+    bench = make()
+    await bench.meet(language)
+    await bench.hear(COMPLAINT[language])
+    payload = f"{PAYLOAD}{bench.dialogue.token}:stop"
+    before = len(bench.channel.sent)
+    for _ in range(2):
+        await bench.conversation.receive(inbound(payload, kind=MessageKind.BUTTON))
+    await asyncio.wait_for(bench.conversation.idle(), 5)
+    assert len(bench.channel.sent) == before + 1
+    (later,) = await bench.hear(inbound(payload, kind=MessageKind.BUTTON))
+    assert {IT: "Non ho più", ES: "Ya no tengo"}[language] in text(later)
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "is_read_again"),
+    [
+        *((IT, words, False) for words in ("non so", "non lo so", "nessuna", "1", "sì")),
+        *((ES, words, False) for words in ("no sé", "ninguna", "1", "sí")),
+        (IT, "no, però mi manca il fiato", True),
+        (ES, "no, pero me falta el aire", True),
+    ],
+)
+async def test_a_mere_reply_is_read_by_the_rules_alone_as_a_tap_is(
+    make: Make, monkeypatch: pytest.MonkeyPatch, language: Language, words: str, is_read_again: bool
+) -> None:
+    bench = make()
+    await bench.meet(language)
+    await bench.hear(COMPLAINT[language])
+    read_again = []
+
+    def reread(read: str, earlier: tuple[str, ...], first: GateReading) -> GateReading:
+        read_again.append(read)
+        return first
+
+    monkeypatch.setattr(bench.conversation._emergencies._second_reader._gate, "reread", reread)
+    await bench.hear(words)
+    assert read_again == ([words] if is_read_again else [])
 
 
 @every_language

@@ -367,6 +367,22 @@ class TestFollowUps:
         assert await bench.hear(tap(buttons["plainer"])) == ["Stia a letto."]
         assert second.sentences[0].evidence[0].place in bench.answerer.wishes[-1]["said"]
 
+    async def test_what_was_shown_before_is_not_shown_again(self, make: Make) -> None:
+        plain = answer(sentence("Stia a letto."))
+        bench = await self.answered(make, answer(sentence("Riposo.")), plain, answer(sentence("E bere molto.")), plain)
+        buttons = last_buttons(bench)
+        await bench.hear(tap(buttons["plainer"]))
+        await bench.hear(tap(buttons["more"]))
+        (told,) = await bench.hear(tap(last_buttons(bench)["plainer"]))
+        assert "più semplici" in told
+
+    async def test_a_question_that_has_become_too_old_is_said_to_be_gone(self, make: Make) -> None:
+        bench = await self.answered(make)
+        payload = last_buttons(bench)["more"]
+        bench.sessions.touch((TG, "42", "42")).kept[0].question = None
+        (told,) = await bench.hear(tap(payload))
+        assert "Non ho più quella risposta" in told
+
     async def test_what_is_no_plainer_is_said_to_be_none(self, make: Make) -> None:
         bench = await self.answered(make)
         (told,) = await bench.hear(tap(last_buttons(bench)["plainer"]))
@@ -572,6 +588,20 @@ async def test_a_short_message_does_not_overtake_the_long_one_before_it(make: Ma
     long = "ho la febbre da due giorni e mi sento debole. " * 20
     await bench.hear(long, "e la tosse?")
     assert [question.text for question in bench.answerer.questions] == [long, "e la tosse?"]
+
+
+@pytest.mark.parametrize("third", ["e il raffreddore?", command("/fonti")])
+async def test_of_three_messages_behind_a_long_one_none_overtakes_another(make: Make, third: str | InboundMessage) -> None:
+    bench = make(answer(sentence("Riposo.")), answer(sentence("Tè caldo.")), answer(sentence("Vapore.")))
+    await bench.meet()
+
+    def reread(text: str, earlier: tuple[str, ...], first: GateReading) -> GateReading:
+        time.sleep(0.3 if len(text) > 600 else 0.0)
+        return first
+
+    bench.gate.reread = reread  # type: ignore[method-assign]
+    await bench.hear("ho la febbre da due giorni e mi sento debole. " * 20, "e la tosse?", third)
+    assert bench.channel.texts()[-3:][:2] == ["Riposo.", "Tè caldo."]
 
 
 async def test_no_farewell_follows_an_emergency_that_was_found_late(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,6 +153,19 @@ def test_of_answers_to_one_question_each_is_dropped_in_its_time() -> None:
     assert len(session.kept) == 3
 
 
+def test_the_question_of_an_answer_goes_with_its_oldest_words_however_young_the_answer_is() -> None:
+    session, question = Session(last_seen=0), Question(text="e nei bambini?", earlier=("mia figlia ha la febbre",))
+    session.remember("mia figlia ha la febbre", 0)
+    session.remember(question.text, 1_700)
+    session.keep_answer(answer(), 1_710, question, worded_at=session.words_since(1_705))
+    session.keep_answer(answer(), 1_790, question, worded_at=session.kept[-1].worded_at)
+    assert session.oldest() == 0
+    session.forget_before(1)
+    assert [kept.question for kept in session.kept] == [None, None]
+    assert session.kept_answer() is not None
+    assert session.oldest() == 0  # last seen
+
+
 def test_no_two_answers_have_the_same_number_also_in_two_sessions() -> None:
     numbers = {Session(last_seen=0).keep_answer(answer(), 0) for _ in range(100)}
     assert len(numbers) == 100

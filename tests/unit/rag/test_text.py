@@ -4,7 +4,17 @@ from itertools import pairwise
 import pytest
 
 from locales.language import Language
-from rag.text import content_tokens, fold, lexical_text, lexical_tokens, normalise, query_tokens, split_sentences, stop_words
+from rag.text import (
+    content_tokens,
+    euphonic,
+    fold,
+    lexical_text,
+    lexical_tokens,
+    normalise,
+    query_tokens,
+    split_sentences,
+    stop_words,
+)
 
 ITALIAN, SPANISH = Language.ITALIAN, Language.SPANISH
 
@@ -145,3 +155,17 @@ def test_a_temperature_ends_its_sentence(unit: str) -> None:
         f"Acuda si la fiebre pasa de 39 {unit}.",
         "Si dura más, consulte.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "spoken"),
+    [
+        (ITALIAN, "dura poco e è contagioso, e ha tosse", "dura poco ed è contagioso, e ha tosse"),
+        (ITALIAN, "febbre e esantema e tosse", "febbre ed esantema e tosse"),
+        (SPANISH, "dolor y inflamación y hierro", "dolor e inflamación y hierro"),
+        (SPANISH, "padres y hijos y hielo", "padres e hijos y hielo"),
+        (SPANISH, "minutos o horas o días", "minutos u horas o días"),
+    ],
+)
+def test_and_and_or_are_written_as_they_are_spoken(language: Language, text: str, spoken: str) -> None:
+    assert euphonic(text, language) == spoken
