@@ -232,12 +232,15 @@ def test_a_dose_asked_by_a_follow_up_is_still_a_dose() -> None:
         "e come si cura?",
         "che devo fare?",
         "?",
-        "no",
-        "sí",
     ],
 )
 def test_a_follow_up_to_nothing_needs_context(text: str) -> None:
     assert interpret(text).needs_context
+
+
+@pytest.mark.parametrize("text", ["no", "No.", "sì", "sí", "niente", "nada", "non importa", "no importa"])
+def test_a_bare_yes_or_no_asks_nothing(text: str) -> None:
+    assert interpret(text).intent is Intent.THANKS
 
 
 @pytest.mark.parametrize(
