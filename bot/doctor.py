@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import os
 import platform
 import shutil
 import sys
@@ -35,8 +36,9 @@ def examine(settings: Settings) -> Iterator[Finding]:
     """Look everything over, one finding after the other."""
     yield _python()
     yield _disk(settings.home)
-    yield _generator(settings)
-    yield from _embedder_and_index(settings)
+    if _can_be_written(settings.home):
+        yield _generator(settings)
+        yield from _embedder_and_index(settings)
     yield from _safety_data()
     yield from _messengers(settings)
 
@@ -49,11 +51,23 @@ def _python() -> Finding:
 
 
 def _disk(home: Path) -> Finding:
-    existing = next(folder for folder in (home, *home.parents) if folder.exists())
-    free = shutil.disk_usage(existing).free
+    if not _can_be_written(home):
+        text = f"the folder {home} cannot be written; give it to the user that runs this, or set SALUS_HOME to another"
+        return Finding(subject="disk", text=text, is_ok=False)
+    free = shutil.disk_usage(_nearest(home)).free
     is_ok = free >= _SPARE_BYTES
     advice = "" if is_ok else "; make room or set SALUS_HOME to another disk"
     return Finding(subject="disk", text=f"{free / 1e9:.1f} GB free for {home}{advice}", is_ok=is_ok)
+
+
+def _can_be_written(home: Path) -> bool:
+    nearest = _nearest(home)
+    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+
+
+def _nearest(home: Path) -> Path:
+    """The folder itself, or the one in which it would be made."""
+    return next(folder for folder in (home, *home.parents) if os.access(folder, os.F_OK))
 
 
 def _generator(settings: Settings) -> Finding:

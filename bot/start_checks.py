@@ -43,7 +43,9 @@ def check_fitness(settings: Settings, platforms: Set[Platform], answerer: Answer
     is_unreviewed, is_outdated = _look_at_index(answerer, telemetry)
     if is_unreviewed and (is_telegram or is_whatsapp or has_programs) and not settings.allow_unreviewed:
         raise StartRefused(
-            "The published pages are demonstration texts that no clinician has reviewed, and a real messenger is configured. "
+            "The published pages are demonstration texts that no clinician has reviewed, and real people could be answered from "
+            "them: by a messenger's real account, or by programs that SALUS_API_TOKENS lets ask at a SALUS_HOST beyond this "
+            "machine. "
             "Publish reviewed sources (SALUS_SOURCES), or accept this with SALUS_ALLOW_UNREVIEWED=true."
         )
     return is_outdated

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import os
 import shutil
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -38,7 +39,7 @@ def local_path(row: ModelRow, home: Path) -> Path | None:
     if row.package:
         return _inside_package(row)
     path = models_folder(home) / row.file if row.file else hub_folder(home, row.hub)
-    if path is None or not path.exists():
+    if path is None or not os.access(path, os.R_OK):
         return None
     return path if not row.file or not row.size or path.stat().st_size == row.size else None
 
@@ -59,7 +60,7 @@ def pull(name: str, home: Path, *, progress: Report = silent) -> Path:
         progress: Called with each step, also from another thread.
 
     Raises:
-        ModelUnavailable: If the model cannot be had: unknown name, no network, no room.
+        ModelUnavailable: If the model cannot be had: unknown name, no network, no room, a folder that cannot be written.
         DownloadFailed: If a download broke off or is not the registered file.
     """
     row = find(name)
@@ -100,6 +101,7 @@ def pull_from_hub(address: HubAddress, home: Path, *, progress: Report = silent)
         target = models_folder(home) / Path(address.file).name
         if target.exists():
             return target
+        _require_writable(target.parent)
         size, sha256 = _hub_file_facts(address)
         return _hub_file(address, target, size=size, sha256=sha256, report=progress)
     folder = hub_folder(home, address)
@@ -221,13 +223,25 @@ def _require_room(row: ModelRow, home: Path) -> None:
 
 
 def _require_free(folder: Path, needed: int, name: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    _require_writable(folder)
     free = shutil.disk_usage(folder).free
     if free < needed + _SPARE_BYTES:
         raise ModelUnavailable(
             f"Not enough room for {name}: {(needed + _SPARE_BYTES) / 1e9:.1f} GB are needed under {folder}, "
             f"{free / 1e9:.1f} GB are free. Make room, or set SALUS_HOME to another disk."
         )
+
+
+def _require_writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ModelUnavailable(
+            f"The folder {folder} cannot be written ({error.strerror}). "
+            "Give it to the user that runs this, or set SALUS_HOME to another."
+        ) from error
 
 
 def _put_in_place(partial: Path, target: Path) -> None:

@@ -48,6 +48,14 @@ def test_unreviewed_pages_are_not_served_to_a_real_account(published_home: Path,
     assert assemble(published_home, **account, allow_unreviewed=True)
 
 
+def test_unreviewed_pages_are_not_served_to_programs_on_other_machines(published_home: Path) -> None:
+    local: dict[str, Any] = {"telegram_token": "1:test", "telegram_api_base_url": "http://127.0.0.1:1/bot"}
+    programs: dict[str, Any] = {"api_tokens": "query:a-token-of-more-than-16", "host": "0.0.0.0"}
+    with pytest.raises(StartRefused, match=r"SALUS_API_TOKENS .*SALUS_ALLOW_UNREVIEWED"):
+        assemble(published_home, **local, **programs)
+    assert assemble(published_home, **local, **programs | {"host": "127.0.0.1"})
+
+
 def test_a_real_whatsapp_account_without_a_person_to_turn_to_is_refused(published_home: Path) -> None:
     lonely = {name: value for name, value in TWILIO.items() if name != "human_contact"}
     with pytest.raises(StartRefused, match="SALUS_HUMAN_CONTACT"):

@@ -1,4 +1,5 @@
 import asyncio
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -16,8 +17,6 @@ from tests.doubles.openai_server import MODEL, OpenAIServerDouble, writes
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     for name in [name for name in os.environ if name.startswith("SALUS_")]:
         monkeypatch.delenv(name)
 
@@ -48,6 +47,23 @@ def test_too_little_room_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     finding = found("disk", load_settings(home=tmp_path / "not" / "there" / "yet"))
     assert not finding.is_ok
     assert "SALUS_HOME" in finding.text
+
+
+def test_a_home_that_cannot_be_written_is_a_sentence_and_the_models_in_it_are_not_looked_for(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    findings = {finding.subject: finding for finding in doctor.examine(load_settings(home=file / "salus"))}
+    assert not findings["disk"].is_ok
+    assert "cannot be written" in findings["disk"].text
+    assert findings.keys().isdisjoint({"generator", "embedder", "ingestion"})
+    assert "messengers" in findings
+
+
+def test_a_folder_of_somebody_else_is_not_called_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda _, mode: not mode & os.W_OK)  # root may write everywhere
+    finding = doctor._disk(tmp_path)
+    assert not finding.is_ok
+    assert "cannot be written" in finding.text
 
 
 def test_a_missing_generator_is_advice_with_the_command(tmp_path: Path) -> None:

