@@ -10,10 +10,11 @@ import numpy as np
 from bot.asker import Asked, Asker
 from bot.evaluation.answer_figures import summary
 from bot.evaluation.published_shape import PublishedShape
-from bot.evaluation.shipped import read_lines
+from bot.evaluation.shipped import SetUnreadable, read_lines
 from bot.loading import load_gate, load_renderer, rag_settings
 from bot.progress import Counted
 from bot.settings import Settings
+from locales.language import Language
 from rag.build import build_answerer
 from rag.models.load import load_embedder, load_generator
 from rag.types import Mode
@@ -47,6 +48,9 @@ def evaluate_answers(
         RagError: If models or index fail.
     """
     rows = read_lines(questions, "id", "text")
+    for row in rows:
+        if row.get("lang") not in (None, *Language):
+            raise SetUnreadable(f"{questions}, {row['id']}: no language has the name {str(row['lang'])[:20]!r}.")
     generator = load_generator(settings.generator, settings.home, threads=settings.threads, server=settings.generator_server)
     embedder = load_embedder(settings.embedder, settings.home, settings.threads)
     answerer = build_answerer(rag_settings(settings), language_model=generator, embedder=embedder)

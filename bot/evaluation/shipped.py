@@ -117,8 +117,8 @@ def read_lines(path: Path, *required: str) -> list[dict[str, Any]]:
     """Read one JSON object a line.
 
     Raises:
-        SetUnreadable: If the file cannot be read, a line is no object, one of the `required` keys is missing, or `lang` names no
-            language of the product.
+        SetUnreadable: If the file cannot be read, a line is no object, one of the `required` keys is missing, or `lang`, where it
+            is required, names no language of the product.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -135,7 +135,7 @@ def read_lines(path: Path, *required: str) -> list[dict[str, Any]]:
         missing = [key for key in required if not isinstance(row, dict) or key not in row]
         if missing:
             raise SetUnreadable(f"{path}, line {number}: {missing[0]} is missing.")
-        if str(row.get("lang", Language.ITALIAN)) not in set(Language):
+        if "lang" in required and str(row["lang"]) not in set(Language):
             raise SetUnreadable(f"{path}, line {number}: no language has the name {str(row['lang'])[:20]!r}.")
         rows.append(row)
     if not rows:

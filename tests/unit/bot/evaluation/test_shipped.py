@@ -61,3 +61,11 @@ def test_what_is_wrong_is_named_with_file_and_line(tmp_path: Path, text: str | b
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SetUnreadable, match="FileNotFoundError"):
         read_lines(tmp_path / "none.jsonl")
+
+
+def test_a_language_that_the_product_does_not_speak_is_named_where_one_is_required(tmp_path: Path) -> None:
+    path = lines(tmp_path, '{"id": 1, "lang": "fr", "text": "x"}\n')
+
+    with pytest.raises(SetUnreadable, match="line 1: no language has the name 'fr'"):
+        read_lines(path, "id", "lang", "text")
+    assert read_lines(path, "id", "text")
