@@ -14,6 +14,7 @@ from rag.text import normalise, stop_words
 from rag.types import Intent, Interpretation, Population, Question
 
 _WORD = regex.compile(r"[\p{L}\p{N}]+")
+_WHICH = regex.compile(r"\s+(?:(?:di|de)\s+)?(?:tipo|grado|stadio|estadio)\s+(?:\d|[ivx]{1,3}|[a-e])\b")
 _NEXT_WORD = regex.compile(r" \p{L}{3,}")
 
 _EARLIER: Final = 6  # messages looked back at; a topic older than this is no longer what "e per i bambini?" means
@@ -231,7 +232,9 @@ class _Reader:
         return span
 
     def _with_adjective(self, text: str, end: int) -> int:
-        """End of the word after a topic that belongs to it: "pressione alta"."""
+        """End of the words after a topic that belong to it: "pressione alta", "diabete di tipo 2"."""
+        if (which := _WHICH.match(text, end)) is not None:
+            return which.end()
         following = _NEXT_WORD.match(text, end)
         if following is None or not self._words.unknown_words(following.group(), self._ignored):
             return end

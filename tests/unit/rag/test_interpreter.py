@@ -171,6 +171,18 @@ def test_a_third_message_on_a_new_topic_is_not_polluted() -> None:
     assert not read.is_follow_up
 
 
+@pytest.mark.parametrize(
+    ("first", "follow_up", "asked"),
+    [
+        ("Come si cura il diabete di tipo 2?", "e come si previene?", "diabete di tipo 2: e come si previene?"),
+        ("¿Cómo se trata la diabetes tipo 1?", "¿y cómo se previene?", "diabetes tipo 1: ¿y cómo se previene?"),
+        ("Come si cura un'ustione di secondo grado?", "e quanto dura?", "ustione: e quanto dura?"),
+    ],
+)
+def test_a_follow_up_keeps_which_kind_was_asked_about(first: str, follow_up: str, asked: str) -> None:
+    assert interpret(follow_up, first).self_contained == asked
+
+
 def test_a_second_follow_up_still_knows_the_topic_and_the_child() -> None:
     read = interpret("e quando chiamo il medico?", "Quanto dura l'influenza?", "e per i bambini?")
     assert read.self_contained == "influenza, bambini: e quando chiamo il medico?"
