@@ -9,7 +9,7 @@ from bot.delivery import Delivery
 from bot.escalation import ANSWER_PAYLOAD
 from bot.follow_ups import read_follow_up
 from bot.hints import language_of
-from bot.intake import is_mere_reply, put_off, read_with_story
+from bot.intake import put_off, read_with_story
 from bot.outcomes import Escalation, Notice, Topic, kind_of
 from bot.parts import Parts
 from bot.safety import GateReading, Level, RedFlag
@@ -17,6 +17,7 @@ from bot.second_reading import SecondReader
 from bot.session import Session
 from bot.telemetry import TurnLog
 from channels.messages import InboundMessage, MessageKind
+from rag.intake_replies import is_mere_reply
 
 
 class EmergencyDesk:
@@ -61,7 +62,8 @@ class EmergencyDesk:
         """The gate's second reading, and whether an emergency or a wish to stop has come before its end."""
         before = session.rereading
         if message.kind is MessageKind.TEXT:
-            is_reply = session.intake is not None and is_mere_reply(message, session.intake)
+            dialogue = session.intake
+            is_reply = dialogue is not None and is_mere_reply(message.text, dialogue.story.language)
             session.remember(message.text, self._parts.clock(), message.original_id)
             session.unread |= {arrival}
             with log.stage("reread"):

@@ -92,14 +92,6 @@ def leaving(dialogue: Dialogue, now: float) -> Step:
     return Step(at=now, dialogue=dialogue, kind=ReplyKind.STOP)
 
 
-def is_mere_reply(message: InboundMessage, dialogue: Dialogue) -> bool:
-    """Whether words are a reply to the open question and nothing beside: "non so", "sì", "la prima"."""
-    if message.kind is not MessageKind.TEXT:
-        return False
-    step = _typed(message.text, dialogue, 0.0)
-    return step.kind is not None and not step.words
-
-
 def read_with_story(gate: Reads, message: InboundMessage, dialogue: Dialogue, burst: tuple[str, ...], now: float) -> GateReading:
     """Read a message of an intake: its own words, then what a yes affirms, each together with all that has been told.
 

@@ -167,7 +167,7 @@ class Replier:
             return answerer.answer(question, detail=detail, said=told, **options), turn.session.intake
 
         outcome = await self._worked(work, question, turn, kept.answer.language, kept.worded_at)
-        if isinstance(outcome, Answer) and not any(_is_like(outcome, one.answer) for one in turn.session.kept):
+        if isinstance(outcome, Answer) and not any(_is_like(outcome, one.answer) for one in (kept, *turn.session.kept)):
             return outcome
         if outcome is None or isinstance(outcome, Notice | Apology):
             return outcome

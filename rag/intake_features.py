@@ -137,7 +137,7 @@ class FeatureLexicon:
     def reply(self, text: str) -> SpokenReply:
         """Read a reply to a yes-or-no question: "sì, quando tossisco" is a yes, and says when."""
         tokens = self._tokens(text)
-        bare = tuple(token for token in tokens if token not in (_STOP, _COMMA))
+        bare = _bare(tokens)
         if bare in self.replies:
             return SpokenReply(self.replies[bare])
         for length in range(min(_LONGEST_REPLY, len(bare)), 0, -1):
@@ -145,6 +145,10 @@ class FeatureLexicon:
             if kind is not None and self._opens(tokens, length, kind):
                 return SpokenReply(kind, self._rest(text, length, kind))
         return SpokenReply(ReplyKind.NO) if self._only_denies(tokens, bare) else SpokenReply(None, text.strip())
+
+    def is_listed_reply(self, text: str) -> bool:
+        """Whether a message is word for word one of the replies of the lexicon: "non so", and not "non ce la faccio"."""
+        return _bare(self._tokens(text)) in self.replies
 
     def adds(self, text: str, before: Sequence[str]) -> bool:
         """Whether a message says anything worth searching for that the earlier ones do not: a new content word or feature."""
@@ -308,3 +312,8 @@ def _pattern(phrase: str, language: Language) -> str:
             choices.append(re.escape(word).replace(r"\*", r"[^\W_]*"))
         parts.append(f"(?:{'|'.join(choices)}) ")
     return rf"(?<= ){''.join(parts).removesuffix(' ')}(?= )"
+
+
+def _bare(tokens: Sequence[str]) -> tuple[str, ...]:
+    """The words without the marks between them."""
+    return tuple(token for token in tokens if token not in (_STOP, _COMMA))

@@ -29,8 +29,13 @@ def read_reply(question: IntakeQuestion, text: str, language: Language) -> Spoke
     return SpokenReply(ReplyKind.UNSURE if said is None else ReplyKind.YES if said else ReplyKind.NO, spoken.rest)
 
 
+def is_mere_reply(text: str, language: Language) -> bool:
+    """Whether a message says nothing of its writer: a listed reply ("sì", "non so", "nessuna"), or the numbers of choices."""
+    return FeatureLexicon.load(language).is_listed_reply(text) or _is_number(text)
+
+
 def _chosen(question: IntakeQuestion, text: str, spoken: SpokenReply, lexicon: FeatureLexicon) -> SpokenReply:
-    if _NUMBERS.fullmatch(fold(text.strip(" .!"))):
+    if _is_number(text):
         numbers = {int(number) - 1 for number in re.findall(r"\d{1,9}", text)}
         are_choices = all(0 <= number < len(question.choices) for number in numbers)  # "38,5" is a temperature
         places = tuple(sorted(numbers)) if are_choices else ()
@@ -40,6 +45,10 @@ def _chosen(question: IntakeQuestion, text: str, spoken: SpokenReply, lexicon: F
     named = tuple(place for place, choice in enumerate(question.choices) if _names(spoken.rest, choice.text, lexicon))
     tells = any(lexicon.told(spoken.rest).values())
     return SpokenReply(ReplyKind.YES if named or tells else ReplyKind.UNSURE, spoken.rest, named)
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBERS.fullmatch(fold(text.strip(" .!"))) is not None
 
 
 def _names(text: str, label: str, lexicon: FeatureLexicon) -> bool:

@@ -499,6 +499,8 @@ async def test_a_double_tap_that_ends_the_questions_is_answered_once_h10(make: M
     [
         *((IT, words, False) for words in ("non so", "non lo so", "nessuna", "1", "sì")),
         *((ES, words, False) for words in ("no sé", "ninguna", "1", "sí")),
+        *((IT, words, True) for words in ("non ce la faccio più", "non mi muovo", "non risponde", "non parla")),
+        *((ES, words, True) for words in ("no puedo más", "no me muevo", "no responde", "no habla")),
         (IT, "no, però mi manca il fiato", True),
         (ES, "no, pero me falta el aire", True),
     ],
